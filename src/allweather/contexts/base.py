@@ -1,0 +1,86 @@
+"""What a context model is, and what it believes at one step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.errors import require
+from allweather.registry import Named
+from allweather.space import Box
+from allweather.tensors import as_tensor, as_weights
+
+
+class Reference(NamedTuple):
+    """What the context model believes at this step: weighted points of the unit cube.
+
+    Example:
+        >>> Reference.checked([[0.2], [0.7]], [0.25, 0.75]).weights
+        tensor([0.2500, 0.7500], dtype=torch.float64)
+    """
+
+    points: Tensor
+    """(n, d_c), unit cube."""
+    weights: Tensor
+    """(n,), sums to 1; zeros mark where nature could go."""
+
+    @classmethod
+    def checked(cls, points: Any, weights: Any, where: str = "Reference") -> Reference:
+        """A reference from anything array-like, with clear errors for what is not one."""
+        points = as_tensor(points, f"{where}(points=...)")
+        require(points.ndim == 2, f"{where}(points=...)", "have shape (n, d_c)", tuple(points.shape))
+        require(points.shape[0] > 0, f"{where}(points=...)", "have at least one point", tuple(points.shape))
+        return cls(points, as_weights(weights, points.shape[0], f"{where}(weights=...)"))
+
+
+class ContextModel(Named, ABC):
+    """Belief about the context: turns the contexts seen so far into a `Reference`."""
+
+    @abstractmethod
+    def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
+        """The belief at this step.
+
+        Args:
+            contexts: (t, d_c) contexts seen so far, oldest first, in the unit cube.
+            step: how many observations there are.
+            generator: the only source of randomness; one reference is drawn per step and then stays fixed.
+        """
+
+    def on(self, box: Box) -> Self:
+        """This model for the context variables of `box`; models stated in the user's units translate here."""
+        return self
+
+
+def sobol(n: int, d: int, generator: Generator) -> Tensor:
+    """`n` scrambled Sobol points (n, d) strictly inside the unit cube, different for each state of the generator.
+
+    Example:
+        >>> sobol(4, 2, torch.Generator().manual_seed(0)).shape
+        torch.Size([4, 2])
+    """
+    seed = int(torch.randint(2**31 - 1, (), generator=generator).item())
+    engine = torch.quasirandom.SobolEngine(d, scramble=True, seed=seed)
+    return engine.draw(n, dtype=torch.float64).clamp(1e-12, 1 - 1e-12)
+
+
+def with_unseen(reference: Reference, unseen: int, generator: Generator) -> Reference:
+    """The reference with `unseen` further points of weight zero, spread over the whole box.
+
+    Adversaries in total variation, MMD and Wasserstein distance may move mass there; those in chi-squared and KL
+    cannot.
+    """
+    if not unseen:
+        return reference
+    points, weights = reference
+    elsewhere = sobol(unseen, points.shape[1], generator)
+    return Reference(torch.cat([points, elsewhere]), torch.cat([weights, weights.new_zeros(unseen)]))
+
+
+def require_contexts(contexts: Tensor, model: ContextModel) -> None:
+    """Refuse to estimate a distribution from nothing."""
+    where = f"{type(model).__name__}.reference(contexts=...)"
+    require(contexts.ndim == 2 and contexts.shape[0] > 0, where, "hold at least one context", tuple(contexts.shape))
+    require(bool(torch.isfinite(contexts).all()), where, "be finite", "NaN or infinity among them")

@@ -1,0 +1,66 @@
+"""The contexts seen so far, as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.contexts.base import ContextModel, Reference, require_contexts, with_unseen
+from allweather.errors import require_count, require_number
+
+
+@dataclass(frozen=True)
+class Empirical(ContextModel):
+    """Every context seen so far with the same weight; repeated contexts become one point.
+
+    Example:
+        >>> seen = torch.tensor([[0.2], [0.6], [0.2]], dtype=torch.float64)
+        >>> Empirical().reference(seen, 3, torch.Generator()).weights
+        tensor([0.6667, 0.3333], dtype=torch.float64)
+    """
+
+    unseen: int = 0
+    """Zero-weight points added where nature could go."""
+
+    def __post_init__(self) -> None:
+        require_count(self.unseen, "Empirical(unseen=...)")
+
+    def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
+        """The distinct contexts, weighted by how often each was seen."""
+        require_contexts(contexts, self)
+        return with_unseen(merged(contexts, torch.ones(len(contexts), dtype=torch.float64)), self.unseen, generator)
+
+
+@dataclass(frozen=True)
+class Drifting(ContextModel):
+    """The contexts seen so far, the older the lighter: a context loses half its weight every `half_life` steps.
+
+    Example:
+        >>> seen = torch.tensor([[0.1], [0.9]], dtype=torch.float64)
+        >>> Drifting(half_life=1).reference(seen, 2, torch.Generator()).weights
+        tensor([0.3333, 0.6667], dtype=torch.float64)
+    """
+
+    half_life: float
+    """After this many further observations a context weighs half as much."""
+    unseen: int = 0
+    """Zero-weight points added where nature could go."""
+
+    def __post_init__(self) -> None:
+        require_number(self.half_life, "Drifting(half_life=...)", above=0)
+        require_count(self.unseen, "Drifting(unseen=...)")
+
+    def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
+        """The distinct contexts, weighted by how recently each was seen."""
+        require_contexts(contexts, self)
+        age = torch.arange(len(contexts) - 1, -1, -1, dtype=torch.float64)
+        return with_unseen(merged(contexts, 0.5 ** (age / self.half_life)), self.unseen, generator)
+
+
+def merged(contexts: Tensor, weights: Tensor) -> Reference:
+    """The distinct rows of `contexts` with their summed, normalised weights."""
+    points, place = contexts.unique(dim=0, return_inverse=True)
+    total = torch.zeros(len(points), dtype=torch.float64).index_add_(0, place, weights)
+    return Reference(points, total / total.sum())

@@ -1,0 +1,70 @@
+"""A finite set of contexts with given probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.contexts.base import ContextModel, Reference
+from allweather.errors import InvalidInput, require
+from allweather.space import Box
+from allweather.tensors import as_tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Finite(ContextModel):
+    """Contexts that can happen, and how likely each is; a weight of zero marks where only an adversary would go.
+
+    Points are rows in the user's units: an array with one column per context variable, or a list of
+    `{"name": value}`. Without a space (`on` was not called) they are rows of the unit cube.
+
+    Example:
+        >>> Finite([[0.0], [1.0]], [0.25, 0.75]).reference(torch.empty(0, 1), 1, torch.Generator()).points
+        tensor([[0.],
+                [1.]], dtype=torch.float64)
+    """
+
+    points: Any
+    weights: Any = None
+    """Probabilities that sum to 1; equal ones if not given."""
+    _encoded: Reference | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        require(len(self.points) > 0, "Finite(points=...)", "have at least one point", self.points)
+        if not _named(self.points):
+            self._checked(self.points)
+
+    def on(self, box: Box) -> Self:
+        """The same contexts as points of the unit cube of `box`."""
+        if _named(self.points):
+            return replace(self, _encoded=self._checked(box.encode(list(self.points))))
+        points = as_tensor(self.points, "Finite(points=...)")
+        require(
+            points.ndim == 2 and points.shape[1] == len(box),
+            "Finite(points=...)",
+            f"have one column for each of the contexts {', '.join(box)}",
+            tuple(points.shape),
+        )
+        rows = [dict(zip(box, row, strict=True)) for row in points.tolist()]
+        return replace(self, _encoded=self._checked(box.encode(rows)))
+
+    def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
+        """The given points and weights, whatever was seen."""
+        if self._encoded is not None:
+            return self._encoded
+        if _named(self.points):
+            raise InvalidInput("`Finite(points=...)` has named contexts: give it the space first, `.on(space.contexts)`")
+        return self._checked(self.points)
+
+    def _checked(self, points: Any) -> Reference:
+        n = len(points)
+        weights = torch.full((n,), 1 / n, dtype=torch.float64) if self.weights is None else self.weights
+        return Reference.checked(points, weights, "Finite")
+
+
+def _named(points: Any) -> bool:
+    return isinstance(points, Sequence) and isinstance(points[0], Mapping)

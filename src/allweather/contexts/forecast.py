@@ -1,0 +1,51 @@
+"""A distribution that is given anew for each step: a weather forecast, a price quote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+from torch import Generator, Tensor
+
+from allweather.contexts.base import ContextModel, Reference
+from allweather.errors import InvalidInput, require
+from allweather.space import Box
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast(ContextModel):
+    """The context distribution is told before each decision, with `given`, or by a function of the step.
+
+    Example:
+        >>> import torch
+        >>> from allweather import Finite
+        >>> today = Forecast().given(Finite([[0.3], [0.4]]))
+        >>> today.reference(torch.empty(0, 1), 1, torch.Generator()).weights
+        tensor([0.5000, 0.5000], dtype=torch.float64)
+    """
+
+    by_step: Callable[[int], ContextModel] | None = None
+    """Called with the step where no distribution was given by hand."""
+    distribution: ContextModel | None = None
+    box: Box | None = None
+
+    def given(self, distribution: ContextModel) -> Self:
+        """This forecast with the distribution for the coming step."""
+        require(isinstance(distribution, ContextModel), "Forecast.given(...)", "be a context model", distribution)
+        return replace(self, distribution=distribution)
+
+    def on(self, box: Box) -> Self:
+        """The same forecast; what is given speaks the units of `box`."""
+        return replace(self, box=box)
+
+    def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
+        """The reference of the distribution given for this step."""
+        distribution = self.distribution
+        if distribution is None and self.by_step is not None:
+            distribution = self.by_step(step)
+        if distribution is None:
+            raise InvalidInput(f"`Forecast` has no distribution for step {step}: call `.given(distribution)` first")
+        if self.box is not None:
+            distribution = distribution.on(self.box)
+        return distribution.reference(contexts, step, generator)

@@ -1,0 +1,120 @@
+"""A known law of the contexts, sampled with quasi-Monte-Carlo where the law allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather.contexts.base import ContextModel, Reference, sobol, with_unseen
+from allweather.errors import InvalidInput, require, require_count
+from allweather.space import Box, Context, Real
+from allweather.tensors import as_tensor
+
+Sampler = Callable[[int, np.random.Generator], Any]
+"""A joint sampler: how many rows, and the generator to draw them with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Known(ContextModel):
+    """Contexts follow a law that is known.
+
+    The law is one frozen SciPy law for a single context variable; a sequence of them, or a dictionary by name, for
+    independent variables; or, for dependent ones, a joint sampler `sampler(n, generator) -> (n, d_c)`. It speaks
+    the user's units once `on` was called, else the unit cube. Draws outside the box are clipped to it, as in kde.
+
+    Example:
+        >>> import scipy.stats
+        >>> law = Known(scipy.stats.norm(0.5, 0.1), samples=256)
+        >>> points = law.reference(torch.empty(0, 1), 1, torch.Generator().manual_seed(0)).points
+        >>> round(points.mean().item(), 3), round(points.std().item(), 3)
+        (0.5, 0.1)
+    """
+
+    law: Any
+    samples: int = 1024
+    """Points of the reference; powers of two spread best."""
+    unseen: int = 0
+    """Zero-weight points added where nature could go."""
+    box: Box | None = None
+
+    def __post_init__(self) -> None:
+        require_count(self.samples, "Known(samples=...)", low=1)
+        require_count(self.unseen, "Known(unseen=...)")
+        if not _is_sampler(self.law):
+            self._laws()
+
+    def on(self, box: Box) -> Self:
+        """The same law, read in the units of `box`."""
+        for name, variable in box.items():
+            inner = variable.variable if isinstance(variable, Context) else variable
+            require(isinstance(inner, Real), f"Known(law=...) of {name}", "be over a real variable", inner)
+        if isinstance(self.law, Mapping):
+            missing, unknown = [n for n in box if n not in self.law], [n for n in self.law if n not in box]
+            told = (missing, unknown)
+            require(not missing and not unknown, "Known(law=...)", f"name exactly {list(box)}; missing, unknown", told)
+        elif not _is_sampler(self.law):
+            laws = self._laws()
+            require(len(laws) == len(box), "Known(law=...)", f"have a law for each of {list(box)}", f"{len(laws)} laws")
+        return replace(self, box=box)
+
+    def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
+        """Equally weighted draws of the law, fixed for this step."""
+        if _is_sampler(self.law):
+            draws = self._joint_draws(generator)
+        else:
+            laws = self._laws()
+            uniform = sobol(self.samples, len(laws), generator).numpy()
+            columns = [law.ppf(uniform[:, i]) for i, law in enumerate(laws)]
+            draws = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+        require(not bool(np.isnan(draws).any()), "Known(law=...)", "draw numbers", "NaN")
+        points = self._to_unit(draws)
+        weights = torch.full((self.samples,), 1 / self.samples, dtype=torch.float64)
+        return with_unseen(Reference(points, weights), self.unseen, generator)
+
+    def _joint_draws(self, generator: Generator) -> np.ndarray:
+        seed = int(torch.randint(2**31 - 1, (), generator=generator).item())
+        source = np.random.default_rng(seed)
+        law = self.law
+        drawn = law.rvs(size=self.samples, random_state=source) if hasattr(law, "rvs") else law(self.samples, source)
+        draws = np.asarray(drawn, dtype=np.float64)
+        draws = draws.reshape(self.samples, -1) if draws.ndim == 1 else draws
+        expected = (self.samples, draws.shape[-1] if self.box is None else len(self.box))
+        require(draws.shape == expected, "Known(law=...)", f"draw an array of shape {expected}", draws.shape)
+        return draws
+
+    def _to_unit(self, draws: np.ndarray) -> Tensor:
+        if self.box is None:
+            return as_tensor(np.clip(draws, 0, 1), "Known(law=...)")
+        columns = []
+        for i, variable in enumerate(self.box.values()):
+            real = variable.variable if isinstance(variable, Context) else variable
+            assert isinstance(real, Real)
+            clipped = np.clip(draws[:, i], real.lower, real.upper)
+            low, high, at = (np.log(v) if real.log else np.asarray(v) for v in (real.lower, real.upper, clipped))
+            columns.append((at - low) / (high - low))
+        return as_tensor(np.stack(columns, axis=1), "Known(law=...)")
+
+    def _laws(self) -> list[Any]:
+        if isinstance(self.law, Mapping):
+            names = list(self.law) if self.box is None else list(self.box)
+            laws = [self.law[name] for name in names]
+        else:
+            laws = list(self.law) if isinstance(self.law, Sequence) else [self.law]
+        for law in laws:
+            if not hasattr(law, "ppf"):
+                raise InvalidInput(
+                    "`Known(law=...)` must be frozen SciPy laws (with a `ppf`) or a joint sampler, "
+                    f"got {law!r:.80}; a distribution is frozen by calling it: `scipy.stats.norm(0.5, 0.1)`"
+                )
+        return laws
+
+
+def _is_sampler(law: Any) -> bool:
+    if hasattr(law, "ppf") or isinstance(law, (Mapping, Sequence)):
+        return False
+    return callable(law) or hasattr(law, "rvs")

@@ -1,0 +1,55 @@
+"""The worst case for people who only want this: NumPy in, NumPy out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from allweather.contexts import Reference
+from allweather.distances.base import Distance
+from allweather.errors import InvalidInput, require
+from allweather.tensors import as_tensor
+
+
+class WorstArrays(NamedTuple):
+    """The worst expectation within a radius, as NumPy arrays (numbers where one decision was asked for)."""
+
+    value: Any
+    """(...,) the smallest expectation."""
+    slope: Any
+    """(...,) how fast it falls with the radius."""
+    weights: np.ndarray
+    """(..., n) the distribution that attains it."""
+
+
+def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None) -> WorstArrays:
+    """The worst expectation of `values` over all distributions within `distance` of `weights`.
+
+    Args:
+        values: (..., n) a function's values over n contexts, one row per decision.
+        weights: (n,) the reference distribution; zeros mark contexts that only an adversary would use.
+        distance: `TotalVariation(0.2)`, `ChiSquared`, `KL`, `Phi`, `MMD`, `Wasserstein`, or one of your own.
+        points: (n,) or (n, d) where the contexts lie; needed by distances that ask how far apart contexts are.
+
+    Example:
+        >>> from allweather import TotalVariation
+        >>> profit = [[4.0, 4.0, 4.0], [0.0, 6.0, 8.0]]                # two decisions, three demands
+        >>> worst_case(profit, [0.2, 0.5, 0.3], TotalVariation(0.4)).value
+        array([4. , 3.8])
+    """
+    if not isinstance(distance, Distance):
+        raise InvalidInput(f"`worst_case(distance=...)` must be a distance such as TotalVariation(0.2), got {distance!r:.80}")
+    table = as_tensor(values, "worst_case(values=...)")
+    require(table.ndim >= 1 and table.shape[-1] > 0, "worst_case(values=...)", "have shape (..., n)", tuple(table.shape))
+    if points is None:
+        if distance.needs_points:
+            raise InvalidInput(f"`worst_case(points=...)` must be given for {type(distance).__name__}: where are the contexts?")
+        points = torch.zeros(table.shape[-1], 0, dtype=torch.float64)
+    places = as_tensor(points, "worst_case(points=...)")
+    places = places[:, None] if places.ndim == 1 else places
+    worst = distance.worst_case(table.detach(), Reference.checked(places, weights, "worst_case"))
+    return WorstArrays(worst.value.numpy()[()], worst.slope.numpy()[()], worst.weights.numpy())
+
+

@@ -1,0 +1,156 @@
+"""What a distance between context distributions is, and the question it answers: how bad can it get?"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.errors import InvalidInput, require, require_number
+from allweather.registry import Named
+from allweather.schedules import Custom, Progress, Schedule
+from allweather.tensors import as_tensor, as_weights, increasing_root, with_gradient
+
+Radius = float | Schedule | Callable[[int], float]
+
+
+class Worst(NamedTuple):
+    """The worst expectation within a radius, for a batch of decisions."""
+
+    value: Tensor
+    """(...,) v, the smallest expectation."""
+    slope: Tensor
+    """(...,) delta, its right derivative in the radius: never positive, -inf where v falls like a square root."""
+    weights: Tensor
+    """(..., n) the adversary's distribution, which attains v."""
+
+
+@dataclass(frozen=True)
+class Distance(Named, ABC):
+    """A distance from the reference distribution, with a radius that the adversary may use up."""
+
+    needs_points: ClassVar[bool] = False
+    """Whether it asks where the contexts lie, not only how likely they are."""
+    rate: ClassVar[float] = 1.0
+    """v falls like radius**rate near 0; `sensitivity` is the coefficient."""
+
+    block: ClassVar[int] = 2**15
+    """Decisions are solved in blocks of about this many values, which stay in cache."""
+
+    radius: Radius
+    """How far the adversary may go: a number, or a schedule that `at` turns into one."""
+
+    def __post_init__(self) -> None:
+        if callable(self.radius) and not isinstance(self.radius, Schedule):
+            object.__setattr__(self, "radius", Custom(self.radius))
+        if not isinstance(self.radius, Schedule):
+            require_number(self.radius, f"{type(self).__name__}(radius=...)", low=0)
+
+    @abstractmethod
+    def between(self, weights: Tensor, reference: Reference) -> Tensor:
+        """d(q, p): the distance (...,) of distributions `weights` (..., n) on the reference's points from it."""
+
+    def to_points(self, reference: Reference) -> Tensor:
+        """The distance (n,) of the point mass on each point: infinite where the adversary cannot go."""
+        return self.between(torch.eye(reference.weights.shape[0], dtype=torch.float64), reference)
+
+    @abstractmethod
+    def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
+        """The worst case of checked `values` (b, n) within `radius` (b,).
+
+        Implementations search on `values.detach()`. The slope's gradient is theirs to attach; the value's is not,
+        since by the envelope theorem it is the adversary's weights.
+        """
+
+    def worst_case(self, values: Tensor, reference: Reference, radius: Tensor | float | None = None) -> Worst:
+        """The smallest expectation of `values` over all distributions within the radius of the reference.
+
+        Args:
+            values: (..., n) a function's values at the reference's points, one row per decision.
+            reference: the points and their weights.
+            radius: instead of the distance's own; a number or one per decision (...,).
+
+        Example:
+            >>> from allweather import Reference, TotalVariation
+            >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.25, 0.25])
+            >>> worst = TotalVariation(0.5).worst_case(torch.tensor([1.0, 2.0, 3.0]), reference)
+            >>> worst.value.item(), worst.slope.item(), worst.weights.tolist()
+            (1.25, -0.5, [0.75, 0.25, 0.0])
+        """
+        name = type(self).__name__
+        values = as_tensor(values, f"{name}.worst_case(values=...)")
+        points, n = reference.points, reference.points.shape[0]
+        require(
+            values.ndim >= 1 and values.shape[-1] == n and values.numel() > 0,
+            f"{name}.worst_case(values=...)",
+            f"have {n} as its last dimension, one value per point of the reference",
+            tuple(values.shape),
+        )
+        reference = Reference(points, as_weights(reference.weights, n, f"{name}.worst_case(reference.weights=...)"))
+        leading, flat = values.shape[:-1], values.reshape(-1, n)
+        rows = max(1, self.block // n)
+        blocks = zip(flat.split(rows), self._radius_for(leading, radius).split(rows), strict=True)
+        parts = zip(*(self._solve(v, reference, r) for v, r in blocks), strict=True)
+        value, slope, weights = (torch.cat(part) for part in parts)
+        value = with_gradient(value, lambda: weights, flat)
+        return Worst(value.reshape(leading), slope.reshape(leading), weights.reshape(values.shape))
+
+    def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
+        """How fast v falls at radius 0, (...,): its right derivative there in radius**rate."""
+        return self.worst_case(values, reference, radius=0.0).slope
+
+    def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
+        """The least loss per unit of distance that `target` allows for (bocu, Eq. 6 without its sign).
+
+        It is the smallest k >= 0 (...,) with `v(radius) >= target - k radius` for every radius: 0 where even the worst
+        point reaches the target, infinite where not even the mean does.
+        """
+        leading, n = values.shape[:-1], values.shape[-1]
+        flat = values.reshape(-1, n)
+        f = flat.detach()
+        reach = self.to_points(reference)
+        lowest, where = torch.where(torch.isfinite(reach), f, torch.inf).min(-1)
+        mean = f @ reference.weights
+
+        def tangent_below_target(log_radius: Tensor) -> tuple[Tensor, Tensor]:
+            worst = self.worst_case(f, reference, log_radius.exp())
+            intercept = worst.value - log_radius.exp() * worst.slope
+            return target - intercept, torch.zeros_like(intercept)
+
+        # The best line through (0, target) touches v where v's own tangent starts at the target.
+        high = reach[where].clamp_min(1e-300).log()
+        _, log_radius = increasing_root(tangent_below_target, high - 30, high, high - 1)
+        radius = log_radius.exp()
+        touching = (target - self.worst_case(flat, reference, radius).value) / radius
+        slope = torch.where(target <= lowest, 0.0, torch.where(target > mean, torch.inf, touching))
+        return slope.reshape(leading)
+
+    @property
+    def number(self) -> float:
+        """The radius, once it is a number."""
+        if isinstance(self.radius, Schedule):
+            name = type(self).__name__
+            raise InvalidInput(f"`{name}(radius={self.radius!r})` changes with the step: take `.at(progress)` of it first")
+        return float(self.radius)  # type: ignore[arg-type]
+
+    def at(self, progress: Progress) -> Self:
+        """This distance with the radius its schedule gives now.
+
+        Example:
+            >>> from allweather import KL, PowerLaw
+            >>> KL(PowerLaw(1, 0.5)).at(Progress(step=4)).radius
+            0.5
+        """
+        return replace(self, radius=self.radius(progress)) if isinstance(self.radius, Schedule) else self
+
+    def _radius_for(self, leading: torch.Size, radius: Tensor | float | None) -> Tensor:
+        name = type(self).__name__
+        chosen = self.number if radius is None else radius
+        tensor = as_tensor(chosen, f"{name}.worst_case(radius=...)").detach()
+        require(bool((tensor >= 0).all()), f"{name}.worst_case(radius=...)", "be at least 0", tensor.min().item())
+        return tensor.expand(leading).reshape(-1)

@@ -1,0 +1,116 @@
+"""The maximum mean discrepancy `sqrt((q - p)' K (q - p))` of a kernel over the contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from allweather.contexts import Reference
+from allweather.distances.base import Distance, Worst
+from allweather.distances.kernel_ball import KernelBall
+from allweather.errors import require, require_number
+from allweather.tensors import as_tensor, with_gradient
+
+Kernel = Callable[[Tensor, Tensor], Tensor]
+JITTER = 1e-6
+"""Added to the diagonal of every kernel matrix, once, and used everywhere: in the ball, the distance, the slope."""
+
+
+@dataclass(frozen=True)
+class MMD(Distance):
+    """`d(q, p) = sqrt((q - p)' (K + 1e-6 I) (q - p))`, K the kernel matrix of the reference's points.
+
+    The adversary may go to any point, also to those of weight zero. The regularisation is part of the distance: on
+    fine grids most of K's eigenvalues are far below it, so results depend on it, and it is the same everywhere.
+
+    Example:
+        >>> from allweather import worst_case
+        >>> worst = worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], MMD(0.2, lengthscale=0.3), points=[0.0, 0.5, 1.0])
+        >>> round(worst.value, 4)
+        1.5137
+    """
+
+    needs_points: ClassVar[bool] = True
+    block: ClassVar[int] = 2**18
+
+    lengthscale: float | None = None
+    """Of the kernel, in the unit cube; the median distance between points if not given."""
+    kernel: str | Kernel = "rbf"
+    """`"rbf"`, `"matern52"`, or any positive semi-definite `kernel(points, points) -> (n, n)` of its own scale."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.lengthscale is not None:
+            require_number(self.lengthscale, "MMD(lengthscale=...)", above=0)
+        known = callable(self.kernel) or self.kernel in KERNELS
+        require(known, "MMD(kernel=...)", f"be one of {sorted(KERNELS)} or a function", self.kernel)
+        own = callable(self.kernel) and self.lengthscale is not None
+        require(not own, "MMD(lengthscale=...)", "be left out with a kernel of your own", self.lengthscale)
+
+    def gram(self, reference: Reference) -> Tensor:
+        """(n, n) the regularised kernel matrix K + 1e-6 I."""
+        return self._ball(reference).gram
+
+    def between(self, weights: Tensor, reference: Reference) -> Tensor:
+        """The discrepancy."""
+        difference = weights - reference.weights
+        return ((difference @ self.gram(reference)) * difference).sum(-1).clamp_min(0).sqrt()
+
+    def to_points(self, reference: Reference) -> Tensor:
+        """The discrepancy of each point mass."""
+        gram, p = self.gram(reference), reference.weights
+        mean = gram @ p
+        return (gram.diagonal() - 2 * mean + p @ mean).clamp_min(0).sqrt()
+
+    def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
+        ball = self._ball(reference)
+        f = values.detach()
+        weights, multiplier = ball.worst(f, reference.weights, radius)
+        slope = with_gradient(-multiplier, lambda: ball.slope_gradient(f, reference.weights, radius, weights), values)
+        return Worst((weights * f).sum(-1), slope, weights)
+
+    def _ball(self, reference: Reference) -> KernelBall:
+        """The factorised kernel matrix, remembered for as long as the reference's points live."""
+        known = _BALLS.setdefault(reference.points, {})
+        key = (self.lengthscale, self.kernel, reference.points._version)
+        if key not in known:
+            known[key] = KernelBall(self._kernel_matrix(reference.points), JITTER)
+        return known[key]
+
+    def _kernel_matrix(self, points: Tensor) -> Tensor:
+        n = points.shape[0]
+        if callable(self.kernel):
+            matrix = as_tensor(self.kernel(points, points), "MMD(kernel=...)")
+            require(matrix.shape == (n, n), "MMD(kernel=...)", f"return shape ({n}, {n})", tuple(matrix.shape))
+        else:
+            matrix = KERNELS[self.kernel](torch.cdist(points, points) / self._scale(points))
+        asymmetry = (matrix - matrix.T).abs().max().item()
+        require(asymmetry <= 1e-8 * matrix.abs().max().item(), "MMD(kernel=...)", "be symmetric", f"off by {asymmetry:g}")
+        return (matrix + matrix.T) / 2
+
+    def _scale(self, points: Tensor) -> float:
+        if self.lengthscale is not None:
+            return self.lengthscale
+        distances = torch.pdist(points)
+        positive = distances[distances > 0]
+        return float(positive.median()) if len(positive) else 1.0
+
+
+def rbf(distance: Tensor) -> Tensor:
+    """`exp(-r^2 / 2)`."""
+    return (-0.5 * distance.square()).exp()
+
+
+def matern52(distance: Tensor) -> Tensor:
+    """`(1 + s + s^2 / 3) exp(-s)` with `s = sqrt(5) r`."""
+    s = 5**0.5 * distance
+    return (1 + s + s.square() / 3) * (-s).exp()
+
+
+KERNELS: dict[str, Callable[[Tensor], Tensor]] = {"rbf": rbf, "matern52": matern52}
+_BALLS = WeakTensorKeyDictionary()

@@ -1,0 +1,219 @@
+"""Any f-divergence `sum p phi(q/p)`, from phi and its convex conjugate alone (phi, Thm. 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.distances.base import Distance, Worst
+from allweather.distances.f_divergence import LARGEST_LOG_TILT, lowest_on_support, tilt_gradient
+from allweather.errors import InvalidInput, require
+from allweather.tensors import ROUNDING, increasing_root, with_gradient
+
+Function = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Phi(Distance):
+    """The divergence `sum p phi(q/p)` of a convex phi with `phi(1) = 0`.
+
+    Both functions work elementwise on tensors and are differentiated by autograd. Where phi grows only linearly
+    (Hellinger, total variation) give its final slope as `recession`: then, and only then, the adversary may put mass
+    on points of weight zero, at that price.
+
+    Example:
+        >>> from allweather import worst_case
+        >>> kl = Phi(0.1, phi=lambda u: torch.special.xlogy(u, u) - u + 1, conjugate=torch.expm1)
+        >>> round(worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], kl).value, 4)
+        1.4167
+    """
+
+    rate: ClassVar[float] = 0.5
+
+    phi: Function
+    """Convex on u >= 0, zero at 1."""
+    conjugate: Function
+    """`phi*(s) = max over u >= 0 of s u - phi(u)`."""
+    recession: float = math.inf
+    """The limit of `phi(u) / u`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_conjugates(self)
+
+    def between(self, weights: Tensor, reference: Reference) -> Tensor:
+        """The divergence."""
+        p = reference.weights
+        on = torch.where(p > 0, p * self.phi(torch.where(p > 0, weights / p, 1.0)), 0.0).sum(-1)
+        off = torch.where(p > 0, 0.0, weights).sum(-1)
+        return on + torch.where(off > 0, self.recession * off, 0.0)
+
+    def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
+        """`-sqrt(2 variance / phi''(1))`: v falls like `mean - sqrt(radius)` times that."""
+        p = reference.weights
+        _, _, curvature = self._ratio(self._neutral())
+        if curvature.item() == 0:
+            raise InvalidInput("`Phi(phi=...)` has a kink at 1, so its sensitivity is not that of a smooth divergence")
+        mean = (p * values).sum(-1, keepdim=True)
+        return -(2 * curvature * (p * (values - mean).square()).sum(-1)).sqrt()
+
+    def _neutral(self) -> Tensor:
+        """The argument at which the conjugate has slope one: a subgradient of phi at 1."""
+        one = torch.ones((), dtype=torch.float64, requires_grad=True)
+        with torch.enable_grad():
+            (slope,) = torch.autograd.grad(self.phi(one), one)
+        return slope.detach()
+
+    def _ratio(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """phi(q/p), the ratio q/p, and its derivative, at `s`."""
+        with torch.enable_grad():
+            s = s.detach().requires_grad_()
+            conjugate = self.conjugate(s)
+            (ratio,) = torch.autograd.grad(conjugate.sum(), s, create_graph=True)
+            curvature = torch.autograd.grad(ratio.sum(), s)[0] if ratio.requires_grad else torch.zeros_like(s)
+        # Fenchel-Young holds with equality at the ratio
+        return (s * ratio - conjugate).detach(), ratio.detach(), curvature
+
+    def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
+        f, p = values.detach(), reference.weights
+        reachable = (p > 0) | torch.full_like(p, math.isfinite(self.recession), dtype=torch.bool)
+        floor = lowest_on_support(f, reachable.to(p.dtype))
+        height = torch.where(reachable, f - floor, 0.0)
+        scale = height.amax(-1, keepdim=True)
+        collapsed, ceiling = self._collapsed(height, reference, reachable)
+        smooth = self._ratio(self._neutral())[2].item() > 0
+        exhausted = radius >= ceiling - ROUNDING
+        untouched = (radius == 0) & ~exhausted & smooth
+
+        weights = torch.where(exhausted[:, None], collapsed, p)
+        slope = torch.where(untouched, -torch.inf, torch.zeros_like(radius))
+        gradient = torch.zeros_like(f)
+        tilted = ~(exhausted | untouched)
+        if bool(tilted.any()):
+            found = _Tilt(self, height[tilted] / scale[tilted], p, radius[tilted]).solve()
+            weights[tilted] = found.weights
+            slope[tilted] = -scale[tilted].squeeze(-1) / found.theta
+            gradient[tilted] = found.slope_gradient(slope[tilted], f[tilted])
+        value = floor.squeeze(-1) + (weights * height).sum(-1)
+        return Worst(value, with_gradient(slope, lambda: gradient, values), weights)
+
+    def _collapsed(self, height: Tensor, reference: Reference, reachable: Tensor) -> tuple[Tensor, Tensor]:
+        """Everything on the smallest value: those weights (b, n), and their divergence (b,)."""
+        p = reference.weights
+        lowest = (height == 0) & reachable
+        mass = (p * lowest).sum(-1, keepdim=True)
+        first = torch.nn.functional.one_hot(lowest.to(torch.uint8).argmax(-1), p.shape[0]).to(p.dtype)
+        weights = torch.where(mass > 0, p * lowest / mass.clamp_min(1e-300), first)
+        return weights, self.between(weights, reference)
+
+
+class _Found(NamedTuple):
+    theta: Tensor  # (b,)
+    weights: Tensor  # (b, n)
+    curvature: Tensor  # (b, n)
+    spilling: Tensor  # (b,) whether mass goes beyond what the ratios can hold, to the lowest point
+    lowest: Tensor  # (b,)
+
+    def slope_gradient(self, slope: Tensor, values: Tensor) -> Tensor:
+        """As `tilt_gradient`, but where mass spills the tilt turns around the lowest value."""
+        around_mean = tilt_gradient(slope, values, self.curvature)
+        height = values - values.gather(-1, self.lowest[:, None])
+        weighted = self.curvature * height
+        spread = (weighted * height).sum(-1, keepdim=True)
+        around_lowest = torch.where(spread > 0, slope[:, None] * weighted / spread, 0.0)
+        around_lowest.scatter_add_(-1, self.lowest[:, None], -around_lowest.sum(-1, keepdim=True))
+        return torch.where(self.spilling[:, None], around_lowest, around_mean)
+
+
+class _Tilt:
+    """Finds theta and c with `q/p = (phi*)'(c - theta height)`, mass one and divergence equal to the radius."""
+
+    def __init__(self, distance: Phi, height: Tensor, p: Tensor, radius: Tensor) -> None:
+        self.distance, self.radius = distance, radius
+        self.height, self.p = height, p
+        self.neutral = distance._neutral()
+
+    def solve(self) -> _Found:
+        low = torch.full_like(self.radius, -LARGEST_LOG_TILT)
+        start = 0.5 * (2 * self.radius + 1e-12).log()
+        below, above = increasing_root(self._excess, low, torch.full_like(low, LARGEST_LOG_TILT), start)
+        divergence_below, _, weights_below, *_ = self._at(below.exp())
+        divergence, curvature, weights, spilling, lowest = self._at(above.exp())
+        # Where phi* has corners the divergence jumps at the root; a mixture of both sides is at the radius.
+        jump = divergence - divergence_below
+        share = torch.where(jump > 0, (self.radius - divergence_below) / jump, 1.0).clamp(0, 1)[:, None]
+        return _Found(above.exp(), share * weights + (1 - share) * weights_below, curvature, spilling, lowest)
+
+    def _excess(self, log_theta: Tensor) -> tuple[Tensor, Tensor]:
+        theta = log_theta.exp()
+        divergence, curvature, *_, spilling, _ = self._at(theta)
+        mean = (curvature * self.height).sum(-1) / curvature.sum(-1).clamp_min(1e-300)
+        around = torch.where(spilling, 0.0, mean)[:, None]
+        spread = (curvature * (self.height - around).square()).sum(-1)
+        floor = torch.finfo(theta.dtype).tiny
+        value = divergence.clamp_min(floor).log() - self.radius.clamp_min(floor).log()
+        return value, theta.square() * spread / divergence.clamp_min(floor)
+
+    def _at(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Divergence (b,), curvature (b, n), weights (b, n), spilling (b,) and lowest point (b,) at a tilt."""
+        shift = self._shift(theta)
+        phi, ratio, curvature = self.distance._ratio(self._arguments(shift, theta))
+        weights = torch.where(self.p > 0, self.p * ratio, 0.0)
+        lowest = self.height.argmin(-1)
+        missing = 1 - weights.sum(-1)
+        spilling = (shift >= self.distance.recession) & (missing > ROUNDING)
+        spilled = torch.where(spilling, missing, 0.0)
+        divergence = torch.where(self.p > 0, self.p * phi, 0.0).sum(-1)
+        divergence = divergence + torch.where(spilling, self.distance.recession * spilled, 0.0)
+        weights = weights.scatter_add(-1, lowest[:, None], spilled[:, None])
+        curvature = torch.where(self.p > 0, self.p * curvature, 0.0)
+        return divergence, curvature, weights / weights.sum(-1, keepdim=True), spilling, lowest
+
+    def _shift(self, theta: Tensor) -> Tensor:
+        """The c (b,) at which the ratios carry mass one, or the recession where they cannot."""
+
+        def excess_mass(shift: Tensor) -> tuple[Tensor, Tensor]:
+            _, ratio, curvature = self.distance._ratio(self._arguments(shift, theta))
+            mass = torch.where(self.p > 0, self.p * ratio, 0.0).sum(-1)
+            change = torch.where(self.p > 0, self.p * curvature, 0.0).sum(-1)
+            return mass - 1, change
+
+        limit = torch.full_like(theta, self.distance.recession)
+        if math.isfinite(self.distance.recession):
+            short = excess_mass(limit)[0] <= 0
+            if bool(short.all()):
+                return limit
+        else:
+            short = torch.zeros_like(theta, dtype=torch.bool)
+        low = self.neutral.expand_as(theta)
+        high = torch.minimum(self.neutral + theta, limit)
+        start = torch.minimum(low + theta * (self.p * self.height).sum(-1), (low + high) / 2)
+        _, shift = increasing_root(excess_mass, low, high, start)
+        return torch.where(short, limit, shift)
+
+    def _arguments(self, shift: Tensor, theta: Tensor) -> Tensor:
+        return shift[:, None] - theta[:, None] * self.height
+
+
+def _require_conjugates(distance: Phi) -> None:
+    """Check on a grid that phi(1) = 0 and that the two functions belong together (Fenchel-Young)."""
+    where = "Phi(phi=..., conjugate=...)"
+    at_one = float(distance.phi(torch.ones((), dtype=torch.float64)))
+    require(abs(at_one) <= 1e-9, "Phi(phi=...)", "be zero at 1", at_one)
+    u = torch.logspace(-4, 4, 81, dtype=torch.float64)
+    s = torch.linspace(-10, min(10.0, distance.recession - 1e-3), 41, dtype=torch.float64)
+    conjugate = distance.conjugate(s)
+    largest = (s[:, None] * u - distance.phi(u)).amax(-1)
+    wrong = ~(conjugate >= largest - 1e-6 * (1 + largest.abs()))
+    if bool(wrong.any()):
+        at = s[wrong][0].item()
+        raise InvalidInput(
+            f"`{where}` must be convex conjugates, but at s = {at:g} the conjugate is {conjugate[wrong][0].item():.4g} and "
+            f"s u - phi(u) reaches {largest[wrong][0].item():.4g}; if phi grows only linearly, give its `recession`"
+        )

@@ -1,0 +1,44 @@
+"""The two ends of robustness: the mean under the reference, and the worst context of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.objectives.base import Objective, checked
+
+
+@dataclass(frozen=True)
+class Expectation(Objective):
+    """The mean under the reference distribution (bocu, Eq. 1: stochastic optimisation).
+
+    Example:
+        >>> import torch
+        >>> reference = Reference.checked([[0.0], [1.0]], [0.25, 0.75])
+        >>> Expectation()(torch.tensor([4.0, 8.0]), reference).item()
+        7.0
+    """
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """The weighted mean."""
+        values, weights = checked(self, values, reference)
+        return values @ weights
+
+
+@dataclass(frozen=True)
+class WorstCase(Objective):
+    """The smallest value at any point of the reference, also at those of weight zero (bocu, Eq. 1: robust optimisation).
+
+    Example:
+        >>> import torch
+        >>> reference = Reference.checked([[0.0], [1.0]], [0.0, 1.0])
+        >>> WorstCase()(torch.tensor([4.0, 8.0]), reference).item()
+        4.0
+    """
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """The minimum."""
+        values, _ = checked(self, values, reference)
+        return values.amin(-1)

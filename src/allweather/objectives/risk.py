@@ -1,0 +1,128 @@
+"""Risk measures of the outcome under the reference, all weighted; small levels mean much caution.
+
+BoTorch's risk measures weigh all samples equally; with equal weights ours agree with them (its alpha is 1 - level).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.errors import require, require_number
+from allweather.objectives.base import Objective, checked
+from allweather.tensors import ROUNDING, argsort
+
+
+@dataclass(frozen=True)
+class CVaR(Objective):
+    """The mean of the worst `level` of all outcomes: the worst case over densities of at most 1/level.
+
+    Example:
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.2, 0.3, 0.5])
+        >>> round(CVaR(0.4)(torch.tensor([1.0, 2.0, 3.0]), reference).item(), 12)
+        1.5
+    """
+
+    level: float
+    """Share of the outcomes that counts; 1 is the mean."""
+
+    def __post_init__(self) -> None:
+        _require_level(self)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """Mass `level` of the smallest values, averaged."""
+        values, weights = checked(self, values, reference)
+        order = argsort(values)
+        mass = weights[order]
+        before = mass.cumsum(-1) - mass
+        counted = torch.minimum(mass, (self.level - before).clamp_min(0))
+        return (counted * values.gather(-1, order)).sum(-1) / self.level
+
+
+@dataclass(frozen=True)
+class VaR(Objective):
+    """The largest s that is reached or exceeded with probability at least `1 - level` (kde, Sec. 2.2).
+
+    Example:
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.2, 0.3, 0.5])
+        >>> VaR(0.25)(torch.tensor([1.0, 2.0, 3.0]), reference).item()
+        2.0
+    """
+
+    level: float
+    """Probability of doing worse."""
+
+    def __post_init__(self) -> None:
+        _require_level(self)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """The upper quantile at `level`."""
+        values, weights = checked(self, values, reference)
+        order = argsort(values)
+        passed = (weights[order].cumsum(-1) <= self.level + ROUNDING).sum(-1, keepdim=True)
+        last = (weights[order] > 0).long().cumsum(-1).argmax(-1, keepdim=True)
+        return values.gather(-1, order.gather(-1, torch.minimum(passed, last))).squeeze(-1)
+
+
+@dataclass(frozen=True)
+class MeanVariance(Objective):
+    """`mean - penalty * variance`.
+
+    Example:
+        >>> reference = Reference.checked([[0.0], [1.0]], [0.5, 0.5])
+        >>> MeanVariance(0.5)(torch.tensor([1.0, 3.0]), reference).item()
+        1.5
+    """
+
+    penalty: float
+
+    def __post_init__(self) -> None:
+        require_number(self.penalty, "MeanVariance(penalty=...)", low=0)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """Mean and variance under the reference."""
+        values, weights = checked(self, values, reference)
+        mean, variance = mean_and_variance(values, weights)
+        return mean - self.penalty * variance
+
+
+@dataclass(frozen=True)
+class EntropicRisk(Objective):
+    """`-log E[exp(-aversion * f)] / aversion`: the certainty equivalent of an exponential utility.
+
+    At `aversion = 1/lam` it is phi, Ex. 15 with its multiplier held at lam, up to the constant `lam * radius`.
+
+    Example:
+        >>> reference = Reference.checked([[0.0], [1.0]], [0.5, 0.5])
+        >>> round(EntropicRisk(1.0)(torch.tensor([1.0, 3.0]), reference).item(), 4)
+        1.5662
+    """
+
+    aversion: float
+
+    def __post_init__(self) -> None:
+        require_number(self.aversion, "EntropicRisk(aversion=...)", above=0)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """A weighted log-sum-exp."""
+        values, weights = checked(self, values, reference)
+        return -torch.logsumexp(weights.log() - self.aversion * values, -1) / self.aversion
+
+
+def mean_and_variance(
+    values: Tensor,  # (..., n)
+    weights: Tensor,  # (n,)
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance (...,) under the weights."""
+    mean = values @ weights
+    return mean, (weights * (values - mean[..., None]).square()).sum(-1)
+
+
+def _require_level(objective: CVaR | VaR) -> None:
+    level = objective.level
+    where = f"{type(objective).__name__}(level=...)"
+    number = isinstance(level, (int, float)) and not isinstance(level, bool)
+    require(number and 0 < level <= 1, where, "be a probability above 0 and at most 1", level)

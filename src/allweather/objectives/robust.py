@@ -1,0 +1,154 @@
+"""Objectives built on the worst case v(radius) and its slope delta(radius) (bocu, Sec. 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.distances import Distance
+from allweather.errors import require, require_number
+from allweather.objectives.base import Objective, checked
+
+
+@dataclass(frozen=True)
+class General(Objective):
+    """`alpha * v + beta * delta` at the distance's radius (bocu, Eq. 7).
+
+    Example:
+        >>> import torch
+        >>> from allweather import TotalVariation
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.25, 0.25])
+        >>> General(1, 0.5, TotalVariation(0.5))(torch.tensor([1.0, 2.0, 3.0]), reference).item()
+        1.0
+    """
+
+    alpha: float
+    """Weight of the worst expectation."""
+    beta: float
+    """Weight of how fast it falls with the radius."""
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        require_number(self.alpha, "General(alpha=...)", low=0)
+        require_number(self.beta, "General(beta=...)", low=0)
+        require(self.alpha + self.beta > 0, "General(alpha=..., beta=...)", "not both be 0", (self.alpha, self.beta))
+        _require_distance(self)
+        falls_vertically = self.beta > 0 and self.distance.rate < 1 and self.distance.radius == 0
+        name = type(self.distance).__name__
+        require(not falls_vertically, f"General(beta={self.beta}, distance={name}(radius=...))", "be above 0", 0)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """The weighted sum; a term of weight zero is left out."""
+        worst = self.distance.worst_case(values, reference)
+        if self.beta == 0:
+            return self.alpha * worst.value
+        return self.alpha * worst.value + self.beta * worst.slope
+
+
+@dataclass(frozen=True)
+class DRO(Objective):
+    """The worst expectation within the distance's radius of the reference (bocu, Eq. 2).
+
+    Example:
+        >>> import torch
+        >>> from allweather import TotalVariation
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.25, 0.25])
+        >>> DRO(TotalVariation(0.5))(torch.tensor([1.0, 2.0, 3.0]), reference).item()
+        1.25
+    """
+
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        _require_distance(self)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """v."""
+        return self.distance.worst_case(values, reference).value
+
+
+@dataclass(frozen=True)
+class WorstCaseSensitivity(Objective):
+    """How fast the worst expectation falls at radius 0 (bocu, Eq. 4): 0 is best, and only for constant functions.
+
+    For divergences whose v falls like a square root (chi-squared, KL) it is the derivative in the root of the radius,
+    minus a multiple of the standard deviation. The distance's own radius plays no part.
+
+    Example:
+        >>> import torch
+        >>> from allweather import TotalVariation
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.25, 0.25])
+        >>> WorstCaseSensitivity(TotalVariation(0))(torch.tensor([1.0, 2.0, 3.0]), reference).item()
+        -1.0
+    """
+
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        _require_distance(self)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """delta(0)."""
+        values, _ = checked(self, values, reference)
+        return self.distance.sensitivity(values, reference)
+
+
+@dataclass(frozen=True)
+class MeanRisk(Objective):
+    """The mean plus `tradeoff` times the worst-case sensitivity (bocu, Eq. 5): v to first order, at radius `tradeoff`."""
+
+    tradeoff: float
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        require_number(self.tradeoff, "MeanRisk(tradeoff=...)", low=0)
+        _require_distance(self)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """The linearisation of v at radius 0."""
+        values, weights = checked(self, values, reference)
+        return values @ weights + self.tradeoff * self.distance.sensitivity(values, reference)
+
+
+@dataclass(frozen=True)
+class MinimaxApproximation(Objective):
+    """The midpoint between v's tangent at radius 0 and its chord to the worst case (Tay et al. 2022; see ERRATA).
+
+    With m the mean, s the sensitivity and r the distance of the point mass on the smallest value f_min, the tangent
+    is `max(m + s * radius**rate, f_min)` and the chord the straight line from (0, m) to (r, f_min).
+
+    Example:
+        >>> import torch
+        >>> from allweather import TotalVariation
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.25, 0.25])
+        >>> MinimaxApproximation(TotalVariation(0.5))(torch.tensor([1.0, 2.0, 3.0]), reference).item()
+        1.3125
+    """
+
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        _require_distance(self)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """Half the tangent and half the chord."""
+        values, weights = checked(self, values, reference)
+        radius = self.distance.number
+        reach = self.distance.to_points(reference)
+        reachable = torch.where(torch.isfinite(reach), values, torch.inf)
+        lowest, where = reachable.min(-1)
+        mean = values @ weights
+        tangent = mean + self.distance.sensitivity(values, reference) * radius**self.distance.rate
+        # A reference that is a point mass already has nothing left to fall.
+        share = torch.where(reach[where] > 0, radius / reach[where], 1.0).clamp_max(1)
+        chord = mean + share * (lowest - mean)
+        return (torch.maximum(tangent, lowest) + chord) / 2
+
+
+def _require_distance(objective: Objective) -> None:
+    distance = objective.distance  # type: ignore[attr-defined]
+    where = f"{type(objective).__name__}(distance=...)"
+    require(isinstance(distance, Distance), where, "be a distance such as TotalVariation(0.2)", distance)

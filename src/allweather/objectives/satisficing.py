@@ -1,0 +1,42 @@
+"""Robust satisficing: good enough, and as little loss per unit of distribution shift as possible (bocu, Eq. 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.distances import Distance
+from allweather.errors import require, require_number
+from allweather.objectives.base import Objective, checked
+
+
+@dataclass(frozen=True)
+class RobustSatisficing(Objective):
+    """Minus the loss per unit of distance that must be accepted so that `target - loss * distance` is always reached.
+
+    One target for all decisions, which `General` cannot express (bocu, Sec. 3.1). 0 where every context reaches the
+    target, -inf where the mean under the reference does not. The distance's own radius plays no part.
+
+    Example:
+        >>> import torch
+        >>> from allweather import TotalVariation
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.25, 0.25])
+        >>> RobustSatisficing(1.5, TotalVariation(0))(torch.tensor([1.0, 2.0, 3.0]), reference).item()
+        -0.5
+    """
+
+    target: float
+    """The value that is good enough."""
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        require_number(self.target, "RobustSatisficing(target=...)")
+        fits = isinstance(self.distance, Distance)
+        require(fits, "RobustSatisficing(distance=...)", "be a distance such as TotalVariation(0)", self.distance)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """Minus the fragility."""
+        values, weights = checked(self, values, reference)
+        return -self.distance.fragility(values, Reference(reference.points, weights), self.target)
