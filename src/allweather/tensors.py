@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from allweather.errors import InvalidInput, require
+from allweather.errors import InvalidInput, require, shown
 
 ROUNDING = 1e-12
 """Masses and radii closer than this are the same number."""
@@ -24,12 +24,9 @@ def as_tensor(data: Any, where: str) -> Tensor:
         tensor([1., 2.], dtype=torch.float64)
     """
     try:
-        tensor = torch.as_tensor(data, dtype=torch.float64)
+        tensor = data.to(torch.float64) if isinstance(data, Tensor) else torch.from_numpy(np.array(data, dtype=np.float64))
     except (TypeError, ValueError, RuntimeError):
-        try:
-            tensor = torch.as_tensor(np.asarray(data, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise InvalidInput(f"`{where}` must be an array of numbers, got {data!r:.120}") from None
+        raise InvalidInput(f"`{where}` must be an array of numbers, got {shown(data)}") from None
     # A finite sum proves finite entries at a fraction of the cost.
     if not math.isfinite(tensor.detach().sum().item()):
         finite = torch.isfinite(tensor.detach())
@@ -118,7 +115,7 @@ def increasing_root(
         newton = torch.where(value == 0, 0.0, -value / derivative)
         candidate = argument + newton
         # Newton converges quadratically: the step after one this small would be lost in rounding.
-        last = newton.abs() <= 1e-8 * argument.abs().clamp_min(1)
+        last = (newton.abs() <= 1e-8 * argument.abs().clamp_min(1)) & (value.abs() < 1e-3)
         safe = last | (candidate > low) & (candidate < high) & (2 * newton.abs() <= step.abs())
         following = torch.where(settled, argument, torch.where(safe, candidate, (low + high) / 2))
         step, argument = following - argument, following

@@ -7,7 +7,7 @@
             return Hellinger(radius)
 
         def convex(self, q, reference):
-            return 2 - 2 * cp.sum(cp.sqrt(cp.multiply(q, reference.weights.numpy()))), []
+            return 2 - 2 * np.sqrt(reference.weights.numpy()) @ cp.sqrt(q), []
 
 Needs pytest, hypothesis, and for distances cvxpy with clarabel: `pip install 'allweather[test]'`.
 """
@@ -44,6 +44,10 @@ class Problem(NamedTuple):
 
     values: Tensor
     reference: Reference
+
+    def __repr__(self) -> str:
+        n, d = self.reference.points.shape
+        return f"Problem({n} contexts in {d} dimensions, values from {self.values.min():g} to {self.values.max():g})"
 
 
 @st.composite
@@ -93,7 +97,10 @@ class DistanceSuite:
         low, scale = values.min().item(), (values.max() - values.min()).clamp_min(1e-300).item()
         unit = ((values - low) / scale).numpy()
         program = cp.Problem(cp.Minimize(unit @ q), [cp.sum(q) == 1, ball, *constraints])
-        program.solve(solver=cp.CLARABEL)
+        try:
+            program.solve(solver=cp.CLARABEL)
+        except cp.SolverError:
+            assume(False)
         assume(program.status == cp.OPTIMAL)
         return low + scale * float(program.value), -scale * float(np.squeeze(ball.dual_value))
 
@@ -201,7 +208,7 @@ class DistanceSuite:
     def test_a_radius_per_decision_equals_one_at_a_time(self, problem: Problem, radius: float) -> None:
         """`radius=` overrides the distance's own."""
         values, reference = problem
-        both = self.make(0.7).worst_case(values.expand(2, -1), reference, torch.tensor([radius, 0.2]))
+        both = self.make(0.7).worst_case(values.expand(2, -1), reference, torch.tensor([radius, 0.2], dtype=torch.float64))
         scale = values.abs().max().item()
         for i, r in enumerate((radius, 0.2)):
             alone = self.make(r).worst_case(values, reference)

@@ -1,7 +1,9 @@
 import cvxpy as cp
 import numpy as np
+import pytest
+import torch
 
-from allweather import ChiSquared
+from allweather import ChiSquared, Reference, VarianceRegularised
 from allweather.testing import DistanceSuite
 
 
@@ -14,3 +16,28 @@ class TestChiSquared(DistanceSuite):
         on = p > 0
         terms = cp.multiply(q[on] - p[on], 1 / np.sqrt(p[on]))
         return cp.sum_squares(terms), [q[~on] == 0] if (~on).any() else []
+
+
+VALUES = torch.tensor([0.0, 1.0, 2.0, 9.0], dtype=torch.float64)
+REFERENCE = Reference.checked([[0.0], [0.3], [0.6], [1.0]], [0.25] * 4)
+
+
+def test_small_radii_give_the_papers_formula_and_large_ones_do_not():
+    paper = VarianceRegularised
+    assert ChiSquared(0.1).worst_case(VALUES, REFERENCE).value == pytest.approx(paper(0.1)(VALUES, REFERENCE).item())
+    exact = ChiSquared(1.0).worst_case(VALUES, REFERENCE)
+    assert exact.value > paper(1.0)(VALUES, REFERENCE) + 0.1
+    assert exact.weights[3] == 0
+
+
+def test_vertical_at_zero_unless_constant():
+    assert ChiSquared(0).worst_case(VALUES, REFERENCE).slope == -torch.inf
+    assert ChiSquared(0).worst_case(0 * VALUES + 3, REFERENCE).slope == 0
+    assert ChiSquared(0).sensitivity(VALUES, REFERENCE).item() == pytest.approx(-VALUES.std(correction=0).item())
+
+
+def test_a_tiny_radius_keeps_its_digits():
+    """mean - v is sqrt(radius * variance) to many digits, which a difference of large sums would lose."""
+    worst = ChiSquared(1e-12).worst_case(VALUES + 1e3, REFERENCE)
+    deviation = VALUES.std(correction=0).item()
+    assert worst.slope.item() == pytest.approx(-0.5 * deviation / 1e-6, rel=1e-9)

@@ -1,14 +1,123 @@
 import cvxpy as cp
 import numpy as np
+import pytest
+import torch
 
-from allweather import MMD
+from allweather import MMD, InvalidInput, Reference
 from allweather.testing import DistanceSuite
 
 
 class TestMMD(DistanceSuite):
+    kernel = "rbf"
+
     def make(self, radius):
-        return MMD(radius, lengthscale=0.3)
+        return MMD(radius, lengthscale=0.3, kernel=self.kernel)
 
     def convex(self, q, reference):
         root = np.linalg.cholesky(self.make(1.0).gram(reference).numpy()).T
         return cp.norm(root @ q - root @ reference.weights.numpy()), []
+
+
+class TestMMDMatern(TestMMD):
+    kernel = "matern52"
+
+
+GRID = torch.linspace(0, 1, 64, dtype=torch.float64)[:, None]
+
+
+def fine_grid(zeros):
+    """64 equally spaced contexts: most eigenvalues of this kernel matrix are below 1e-6."""
+    weights = torch.exp(-((GRID[:, 0] - 0.5) ** 2) / 0.4)
+    weights[: zeros * 2 : 2] = 0
+    return Reference.checked(GRID, weights / weights.sum())
+
+
+@pytest.mark.parametrize("zeros", [0, 20])
+@pytest.mark.parametrize("radius", [1e-3, 0.0722, 0.4])
+@pytest.mark.parametrize("roughness", [0.0, 1.0])
+def test_on_a_grid_that_makes_the_kernel_nearly_singular(zeros, radius, roughness):
+    reference, distance = fine_grid(zeros), MMD(radius, lengthscale=0.1)
+    gram = distance.gram(reference)
+    assert (torch.linalg.eigvalsh(gram) < 2e-6).sum() > 32
+    source = torch.Generator().manual_seed(2)
+    waves = torch.sin(GRID.T * torch.rand(8, 1, generator=source, dtype=torch.float64) * 15)
+    values = waves + roughness * torch.randn(8, 64, generator=source, dtype=torch.float64)
+    worst = distance.worst_case(values, reference)
+
+    root, q, f = np.linalg.cholesky(gram.numpy()).T, cp.Variable(64, nonneg=True), cp.Parameter(64)
+    ball = cp.norm(root @ q - root @ reference.weights.numpy()) <= radius
+    program = cp.Problem(cp.Minimize(f @ q), [cp.sum(q) == 1, ball])
+    for i in range(8):
+        f.value = values[i].numpy()
+        program.solve(solver=cp.CLARABEL)
+        scale = np.ptp(values[i].numpy())
+        assert abs(worst.value[i].item() - program.value) <= 1e-6 * scale
+        assert worst.slope[i].item() == pytest.approx(-float(ball.dual_value), rel=2e-3)
+    assert (distance.between(worst.weights, reference) <= radius * (1 + 1e-7)).all()
+
+
+def test_the_slope_at_zero_has_a_closed_form_when_every_context_has_mass():
+    reference, distance = fine_grid(0), MMD(0.0, lengthscale=0.1)
+    values = torch.sin(7 * GRID.T)
+    inverse = torch.linalg.inv(distance.gram(reference))
+    ones = inverse.sum(1, keepdim=True)
+    projector = inverse - ones @ ones.T / ones.sum()
+    expected = -torch.sqrt(values @ projector @ values.T).item()
+    assert distance.worst_case(values, reference).slope.item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_slope_at_zero_is_the_limit_when_some_have_none():
+    reference = fine_grid(20)
+    values = torch.sin(7 * GRID.T)
+    mean = values @ reference.weights
+    near = MMD(1e-5, lengthscale=0.1).worst_case(values, reference)
+    at_zero = MMD(0.0, lengthscale=0.1).worst_case(values, reference)
+    assert at_zero.value.item() == pytest.approx(mean.item())
+    assert at_zero.slope.item() == pytest.approx((near.value - mean).item() / 1e-5, rel=1e-3)
+
+
+def test_the_median_heuristic():
+    points = torch.tensor([[0.0], [0.1], [1.0]], dtype=torch.float64)
+    reference = Reference.checked(points, [1 / 3] * 3)
+    gram = MMD(0.1).gram(reference)
+    assert gram[0, 1].item() == pytest.approx(np.exp(-0.5 * (0.1 / 0.9) ** 2))
+    assert gram[0, 0].item() == 1 + 1e-6
+
+
+def test_duplicated_contexts_and_a_single_one():
+    twice = Reference.checked(torch.cat([GRID[::8], GRID[::8]]), [1 / 16] * 16)
+    values = torch.sin(5 * twice.points[:, 0])
+    once = Reference.checked(GRID[::8], [1 / 8] * 8)
+    both, one = (MMD(0.2, 0.3).worst_case(v, r) for v, r in ((values, twice), (values[:8], once)))
+    assert both.value.item() == pytest.approx(one.value.item(), abs=1e-4)
+    alone = MMD(0.5).worst_case(torch.tensor([3.0]), Reference.checked([[0.4]], [1.0]))
+    assert (alone.value.item(), alone.slope.item()) == (3.0, 0.0)
+
+
+def test_a_kernel_of_ones_own_is_checked():
+    reference = Reference.checked(GRID[:8], [1 / 8] * 8)
+    linear = MMD(0.1, kernel=lambda a, b: a @ b.T)
+    assert linear.worst_case(torch.arange(8.0), reference).value < 3.5
+    values = torch.arange(8.0)
+    with pytest.raises(InvalidInput, match="positive semi-definite"):
+        MMD(0.1, kernel=lambda a, b: -torch.eye(len(a), dtype=a.dtype)).worst_case(values, reference)
+    with pytest.raises(InvalidInput, match="symmetric"):
+        MMD(0.1, kernel=lambda a, b: torch.triu(torch.ones(8, 8, dtype=a.dtype))).worst_case(values, reference)
+    with pytest.raises(InvalidInput, match="shape"):
+        MMD(0.1, kernel=lambda a, b: torch.ones(8, 7, dtype=a.dtype)).worst_case(values, reference)
+    with pytest.raises(InvalidInput, match="finite"):
+        MMD(0.1, kernel=lambda a, b: torch.full((8, 8), torch.nan)).worst_case(values, reference)
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        lambda: MMD(0.1, lengthscale=0.0),
+        lambda: MMD(0.1, lengthscale=float("nan")),
+        lambda: MMD(0.1, kernel="cosine"),
+        lambda: MMD(0.1, lengthscale=0.1, kernel=lambda a, b: a @ b.T),
+    ],
+)
+def test_bad_declarations_are_refused(declaration):
+    with pytest.raises(InvalidInput, match="MMD"):
+        declaration()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.stats
 import torch
 from torch import Generator, Tensor
 
@@ -106,7 +107,8 @@ class Known(ContextModel):
         else:
             laws = list(self.law) if isinstance(self.law, Sequence) else [self.law]
         for law in laws:
-            if not hasattr(law, "ppf"):
+            # The distribution itself has a `ppf` too, but takes its parameters on every call.
+            if not hasattr(law, "ppf") or isinstance(law, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
                 raise InvalidInput(
                     "`Known(law=...)` must be frozen SciPy laws (with a `ppf`) or a joint sampler, "
                     f"got {law!r:.80}; a distribution is frozen by calling it: `scipy.stats.norm(0.5, 0.1)`"

@@ -156,9 +156,10 @@ class _Tilt:
         mean = (curvature * self.height).sum(-1) / curvature.sum(-1).clamp_min(1e-300)
         around = torch.where(spilling, 0.0, mean)[:, None]
         spread = (curvature * (self.height - around).square()).sum(-1)
-        floor = torch.finfo(theta.dtype).tiny
-        value = divergence.clamp_min(floor).log() - self.radius.clamp_min(floor).log()
-        return value, theta.square() * spread / divergence.clamp_min(floor)
+        divergence = divergence.clamp_min(torch.finfo(theta.dtype).tiny)
+        # At radius 0 (only with a kink of phi at 1) the root is where the divergence leaves zero.
+        radius = torch.where(self.radius > 0, self.radius, 0.1 * ROUNDING)
+        return divergence.log() - radius.log(), theta.square() * spread / divergence
 
     def _at(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Divergence (b,), curvature (b, n), weights (b, n), spilling (b,) and lowest point (b,) at a tilt."""
@@ -206,11 +207,11 @@ def _require_conjugates(distance: Phi) -> None:
     where = "Phi(phi=..., conjugate=...)"
     at_one = float(distance.phi(torch.ones((), dtype=torch.float64)))
     require(abs(at_one) <= 1e-9, "Phi(phi=...)", "be zero at 1", at_one)
-    u = torch.logspace(-4, 4, 81, dtype=torch.float64)
+    u = torch.cat([torch.zeros(1), torch.logspace(-7, 7, 4001)]).to(torch.float64)
     s = torch.linspace(-10, min(10.0, distance.recession - 1e-3), 41, dtype=torch.float64)
     conjugate = distance.conjugate(s)
     largest = (s[:, None] * u - distance.phi(u)).amax(-1)
-    wrong = ~(conjugate >= largest - 1e-6 * (1 + largest.abs()))
+    wrong = ~((conjugate - largest).abs() <= 1e-2 * (1 + largest.abs()))
     if bool(wrong.any()):
         at = s[wrong][0].item()
         raise InvalidInput(

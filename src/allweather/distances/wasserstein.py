@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from torch import Tensor
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.transport import Transport
-from allweather.errors import require
+from allweather.errors import AllweatherError, require
 
 @dataclass(frozen=True)
 class Wasserstein(Distance):
@@ -68,13 +67,11 @@ def _transport(difference: np.ndarray, costs: np.ndarray) -> float:
     rows, columns = len(surplus), len(deficit)
     leaving = scipy.sparse.kron(scipy.sparse.eye(rows), np.ones((1, columns)))
     arriving = scipy.sparse.kron(np.ones((1, rows)), scipy.sparse.eye(columns))
-    supply = difference[surplus]
-    demand = -difference[deficit]
-    demand = demand * (supply.sum() / demand.sum())
-    solved = scipy.optimize.linprog(
-        costs[np.ix_(surplus, deficit)].ravel(),
-        A_eq=scipy.sparse.vstack([leaving, arriving]).tocsr(),
-        b_eq=np.concatenate([supply, demand]),
-        method="highs",
-    )
-    return float(solved.fun) if solved.status == 0 else math.nan
+    # All that leaves arrives, so the last arrival follows from the others; saying it twice invites rounding trouble.
+    balance = scipy.sparse.vstack([leaving, arriving.tocsr()[:-1]]).tocsr()
+    amounts = np.concatenate([difference[surplus], -difference[deficit][:-1]])
+    size = amounts.max()
+    solved = scipy.optimize.linprog(costs[np.ix_(surplus, deficit)].ravel(), A_eq=balance, b_eq=amounts / size)
+    if solved.status != 0:
+        raise AllweatherError(f"Wasserstein.between: the linear program failed: {solved.message}")
+    return float(solved.fun * size)

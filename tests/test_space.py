@@ -1,0 +1,114 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from allweather import Choice, Context, Integer, InvalidInput, Real, Space
+
+SPACE = Space(
+    gain=Real(1e-3, 10, log=True),
+    layers=Integer(1, 7),
+    wood=Choice("oak", "pine", "ash"),
+    wind=Context(-20, 20),
+    lot=Context(Choice("A", "B")),
+)
+
+
+def test_roles_and_columns():
+    assert list(SPACE.decisions) == ["gain", "layers", "wood"]
+    assert list(SPACE.contexts) == ["wind", "lot"]
+    assert SPACE.decisions.columns == 5
+    assert SPACE.contexts.columns == 3
+
+
+@given(
+    gain=st.floats(1e-3, 10),
+    layers=st.integers(1, 7),
+    wood=st.sampled_from(["oak", "pine", "ash"]),
+)
+def test_there_and_back(gain, layers, wood):
+    row = {"gain": gain, "layers": layers, "wood": wood}
+    unit = SPACE.decisions.encode(row)
+    assert bool(((unit >= 0) & (unit <= 1)).all())
+    (back,) = SPACE.decisions.decode(unit)
+    assert back["gain"] == pytest.approx(gain)
+    assert (back["layers"], back["wood"]) == (layers, wood)
+
+
+@given(st.lists(st.floats(0, 1), min_size=5, max_size=5))
+def test_any_point_of_the_cube_is_a_legal_decision(unit):
+    (row,) = SPACE.decisions.decode(torch.tensor([unit], dtype=torch.float64))
+    SPACE.decisions.encode(row)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gain": 11}, r"`decision gain` must be a number in \[0.001, 10\], got 11"),
+        ({"gain": math.nan}, "decision gain"),
+        ({"gain": "much"}, "decision gain"),
+        ({"layers": 2.5}, "whole number"),
+        ({"wood": "elm"}, "one of"),
+        ({"gian": 1}, "unknown 'gian'"),
+    ],
+)
+def test_bad_decisions_are_refused_by_name(change, message):
+    with pytest.raises(InvalidInput, match=message):
+        SPACE.decisions.encode({"gain": 1.0, "layers": 2, "wood": "oak"} | change)
+
+
+def test_a_missing_variable_is_named():
+    with pytest.raises(InvalidInput, match="lacks 'lot'"):
+        SPACE.contexts.encode({"wind": 3})
+
+
+def test_a_context_outside_its_box_is_refused():
+    with pytest.raises(InvalidInput, match=r"`context wind` must be a number in \[-20, 20\], got 21"):
+        SPACE.contexts.encode({"wind": 21, "lot": "A"})
+
+
+def test_numpy_numbers_are_numbers():
+    assert Space(x=Real(0, 2)).decisions.encode({"x": np.float32(1)}).item() == 0.5
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        lambda: Real(1, 1),
+        lambda: Real(2, 1),
+        lambda: Real(0, math.inf),
+        lambda: Real(0, 1, log=True),
+        lambda: Integer(0.5, 2),
+        lambda: Choice("only"),
+        lambda: Choice("a", "a"),
+        lambda: Context(0),
+        lambda: Context(Context(0, 1)),
+        lambda: Space(x=3),
+    ],
+)
+def test_bad_declarations_are_refused(declaration):
+    with pytest.raises(InvalidInput):
+        declaration()
+
+
+def test_a_control_set_splits_the_variables():
+    half = SPACE.controlling(["wind", "gain"])
+    assert list(half.decisions) == ["gain", "wind"]
+    assert list(half.contexts) == ["layers", "wood", "lot"]
+    assert half.controlling(["gain", "layers", "wood"]) == SPACE
+    assert hash(half.controlling(["gain", "layers", "wood"])) == hash(SPACE)
+    with pytest.raises(InvalidInput, match="wnid"):
+        SPACE.controlling(["wnid"])
+
+
+def test_empty_halves_and_empty_tables_have_a_shape():
+    assert Space(x=Real(0, 1)).contexts.encode([{}, {}]).shape == (2, 0)
+    assert SPACE.decisions.encode([]).shape == (0, 5)
+
+
+def test_decoding_refuses_a_wrong_shape():
+    with pytest.raises(InvalidInput, match=r"\(b, 5\)"):
+        SPACE.decisions.decode(torch.zeros(2, 4))
