@@ -1,9 +1,9 @@
 """Bayesian optimization for decisions that must hold in all weather.
 
-Notation, the same everywhere: `decisions` are chosen, `contexts` happen; `values` (..., n) are a function's values, the
-leading dimensions decisions and the last one contexts; `weights` (n,) are probabilities of contexts; `radius` is how far
-an adversary may shift them (the papers' epsilon); `width` multiplies a posterior standard deviation. `alpha` and `beta`
-appear in `General` only.
+Notation, the same everywhere: `decisions` are chosen, `contexts` happen; `values` (..., n) are a function's values,
+leading dimensions decisions and the last one contexts; `weights` (n,) are probabilities of contexts; `radius` is how
+far an adversary may shift them (the papers' epsilon); `width` multiplies a posterior standard deviation. `alpha` and
+`beta` appear in `General` only.
 """
 
 from allweather.contexts import KDE, ContextModel, Drifting, Empirical, Finite, Forecast, Known, Reference
@@ -57,6 +57,10 @@ from allweather.space import Choice, Context, Integer, Real, Space
 __version__ = "0.1.0"
 
 __all__ = [
+    "DRO",
+    "KDE",
+    "KL",
+    "MMD",
     "AllweatherError",
     "BayesianWidth",
     "CVaR",
@@ -66,7 +70,6 @@ __all__ = [
     "Context",
     "ContextModel",
     "CoveringRadius",
-    "DRO",
     "DensityRadius",
     "Distance",
     "DivergenceRadius",
@@ -81,10 +84,7 @@ __all__ = [
     "InformationGainWidth",
     "Integer",
     "InvalidInput",
-    "KDE",
-    "KL",
     "Known",
-    "MMD",
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",

@@ -89,7 +89,7 @@ class PowerLaw(Schedule):
 
     def __call__(self, progress: Progress) -> float:
         """The power law at this step."""
-        return self.scale * float(progress.step) ** -self.exponent
+        return float(self.scale * progress.step**-self.exponent)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class DensityRadius(Schedule):
     """kde, Sec. 3.2: `t**(-2 / (4 + d_c))`, the rate at which a kernel density estimate improves (total variation).
 
     Example:
-        >>> DensityRadius()(Progress(step=32, context_dim=1))
+        >>> round(DensityRadius()(Progress(step=32, context_dim=1)), 12)
         0.25
     """
 
@@ -121,7 +121,7 @@ class DensityRadius(Schedule):
 
     def __call__(self, progress: Progress) -> float:
         """The radius at this step."""
-        return self.scale * float(progress.step) ** (-2 / (4 + progress.context_dim))
+        return float(self.scale * progress.step ** (-2 / (4 + progress.context_dim)))
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,12 @@ class DivergenceRadius(Schedule):
 
     def __post_init__(self) -> None:
         known = ("total-variation", "chi-squared", "kl")
-        require(self.divergence in known, "DivergenceRadius(divergence=...)", f"be one of {known}", self.divergence)
+        require(
+            self.divergence in known,
+            "DivergenceRadius(divergence=...)",
+            f"be one of {known}",
+            self.divergence,
+        )
 
     def __call__(self, progress: Progress) -> float:
         """The radius at this step."""
@@ -296,7 +301,7 @@ class RKHSWidth(Schedule):
 
 @dataclass(frozen=True)
 class BayesianWidth(Schedule):
-    """kde, Thm. 1: `sqrt(2 log(t^2 / sqrt(2 pi)) + 2 d_x log(t^2 d_x a b r sqrt(pi) / 2))`, 0 where that is negative."""
+    """kde, Thm. 1: `sqrt(2 log(t^2 / sqrt(2 pi)) + 2 d_x log(t^2 d_x a b r sqrt(pi) / 2))`, at least 0."""
 
     smoothness: float = 1.0
     """The product `a b r` of the kernel's constants and the side of the box."""

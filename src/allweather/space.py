@@ -233,7 +233,12 @@ class Space:
 
     def __init__(self, **variables: Variable) -> None:
         for name, variable in variables.items():
-            require(isinstance(variable, Variable), f"Space({name}=...)", "be Real, Integer, Choice or Context", variable)
+            require(
+                isinstance(variable, Variable),
+                f"Space({name}=...)",
+                "be Real, Integer, Choice or Context",
+                variable,
+            )
         self._variables = dict(variables)
         decided = tuple((n, v) for n, v in variables.items() if not isinstance(v, Context))
         happening = tuple((n, v) for n, v in variables.items() if isinstance(v, Context))
@@ -272,7 +277,12 @@ def _require_bounds(variable: Real | Integer) -> None:
     name = type(variable).__name__
     bounds = (variable.lower, variable.upper)
     numbers = all(isinstance(b, (int, float)) and not isinstance(b, bool) and math.isfinite(b) for b in bounds)
-    require(numbers and bounds[0] < bounds[1], f"{name}(lower=..., upper=...)", "be finite, lower below upper", bounds)
+    require(
+        numbers and bounds[0] < bounds[1],
+        f"{name}(lower=..., upper=...)",
+        "be finite, lower below upper",
+        bounds,
+    )
 
 
 def _require_inside(variable: Real | Integer, value: Any, where: str) -> None:

@@ -96,7 +96,7 @@ class DistanceSuite:
         ball = distance <= radius
         low, scale = values.min().item(), (values.max() - values.min()).clamp_min(1e-300).item()
         unit = ((values - low) / scale).numpy()
-        program = cp.Problem(cp.Minimize(unit @ q), [cp.sum(q) == 1, ball, *constraints])
+        program = cp.Problem(cp.Minimize(unit @ q), [np.ones(len(unit)) @ q == 1, ball, *constraints])
         try:
             program.solve(solver=cp.CLARABEL)
         except cp.SolverError:
@@ -120,7 +120,7 @@ class DistanceSuite:
     @EXAMPLES
     @given(problem=problems(), radius=RADII)
     def test_the_weights_attain_the_value_within_the_radius(self, problem: Problem, radius: float) -> None:
-        """q is a distribution, inside the ball, and its expectation is v."""
+        """Q is a distribution, inside the ball, and its expectation is v."""
         distance = self.make(radius)
         value, slope, weights = distance.worst_case(*problem)
         scale = problem.values.abs().max().item() + 1e-300
@@ -142,8 +142,11 @@ class DistanceSuite:
     @EXAMPLES
     @given(problem=problems(), radius=st.sampled_from([0.0, 1e-3, 0.05, 0.3, 1.0]), factor=st.floats(1.01, 4.0))
     def test_falls_convexly_with_the_radius(self, problem: Problem, radius: float, factor: float) -> None:
-        """v does not rise, and lies above the tangent that the slope draws."""
-        near, far = self.make(radius).worst_case(*problem), self.make(radius * factor + 0.01).worst_case(*problem)
+        """V does not rise, and lies above the tangent that the slope draws."""
+        near, far = (
+            self.make(radius).worst_case(*problem),
+            self.make(radius * factor + 0.01).worst_case(*problem),
+        )
         scale = problem.values.abs().max().item()
         step = radius * factor + 0.01 - radius
         assert far.value <= near.value + 1e-9 * scale
@@ -174,7 +177,13 @@ class DistanceSuite:
         assume(self._smooth_at(unit.detach(), reference, radius) and not torch.isinf(torch.stack(around)).any())
         for part in ("value", "slope"):
             check = torch.autograd.gradcheck
-            assert check(lambda f, p=part: getattr(distance.worst_case(f, reference), p), unit, eps=1e-6, atol=2e-4, rtol=1e-3)
+            assert check(
+                lambda f, p=part: getattr(distance.worst_case(f, reference), p),
+                unit,
+                eps=1e-6,
+                atol=2e-4,
+                rtol=1e-3,
+            )
 
     def _smooth_at(self, values: Tensor, reference: Reference, radius: float) -> bool:
         """Whether the support of q stays the same around these values."""
@@ -208,7 +217,9 @@ class DistanceSuite:
     def test_a_radius_per_decision_equals_one_at_a_time(self, problem: Problem, radius: float) -> None:
         """`radius=` overrides the distance's own."""
         values, reference = problem
-        both = self.make(0.7).worst_case(values.expand(2, -1), reference, torch.tensor([radius, 0.2], dtype=torch.float64))
+        both = self.make(0.7).worst_case(
+            values.expand(2, -1), reference, torch.tensor([radius, 0.2], dtype=torch.float64)
+        )
         scale = values.abs().max().item()
         for i, r in enumerate((radius, 0.2)):
             alone = self.make(r).worst_case(values, reference)
@@ -324,9 +335,7 @@ class ObjectiveSuite:
         values, (points, weights) = problem
         order = torch.randperm(len(values), generator=torch.Generator().manual_seed(3))
         shuffled = self.make()(values[order], Reference(points[order], weights[order]))
-        torch.testing.assert_close(
-            shuffled, self.make()(*problem), rtol=1e-6, atol=1e-7 * values.abs().max().item()
-        )
+        torch.testing.assert_close(shuffled, self.make()(*problem), rtol=1e-6, atol=1e-7 * values.abs().max().item())
 
     @EXAMPLES
     @given(problem=problems())

@@ -48,7 +48,9 @@ def test_nothing_seen_is_an_error():
             model.reference(torch.empty(0, 1), 1, torch.Generator())
 
 
-@pytest.mark.parametrize("declaration", [lambda: Drifting(0), lambda: Drifting(float("nan")), lambda: Empirical(unseen=-1)])
+@pytest.mark.parametrize(
+    "declaration", [lambda: Drifting(0), lambda: Drifting(float("nan")), lambda: Empirical(unseen=-1)]
+)
 def test_bad_declarations_are_refused(declaration):
     with pytest.raises(InvalidInput):
         declaration()

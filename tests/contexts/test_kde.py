@@ -30,7 +30,7 @@ class TestKDE(ContextModelSuite):
 def variation(mixture, n, seed):
     """L1 distance of the estimate from the truth on the whole line, from contexts that are not clipped.
 
-    That is what the table shows: clipped contexts, or the unit interval alone, give 0.40 instead of 0.47 in its last row.
+    That is what the table shows: clipped contexts, or the unit interval alone, give 0.40 instead of its last 0.47.
     """
     source = np.random.default_rng(seed)
     contexts = [mixture[i].rvs(random_state=source) for i in source.integers(len(mixture), size=n)]

@@ -70,10 +70,19 @@ def test_dependent_variables_from_a_joint_sampler():
         (lambda: Known(scipy.stats.norm), "frozen"),
         (lambda: Known([1.0]), "ppf"),
         (lambda: Known(scipy.stats.norm(), samples=0), "samples"),
-        (lambda: Known(scipy.stats.norm()).on(Space(a=Context(0, 1), b=Context(0, 1)).contexts), "law for each"),
+        (
+            lambda: Known(scipy.stats.norm()).on(Space(a=Context(0, 1), b=Context(0, 1)).contexts),
+            "law for each",
+        ),
         (lambda: Known({"c": scipy.stats.norm()}).on(Space(a=Context(0, 1)).contexts), "name exactly"),
-        (lambda: Known(scipy.stats.norm()).on(Space(lot=Context(Choice("A", "B"))).contexts), "real variable"),
-        (lambda: draw(Known(lambda n, g: g.uniform(size=(n, 2))).on(Space(a=Context(0, 1)).contexts)), "shape"),
+        (
+            lambda: Known(scipy.stats.norm()).on(Space(lot=Context(Choice("A", "B"))).contexts),
+            "real variable",
+        ),
+        (
+            lambda: draw(Known(lambda n, g: g.uniform(size=(n, 2))).on(Space(a=Context(0, 1)).contexts)),
+            "shape",
+        ),
         (lambda: draw(Known(lambda n, g: np.full((n, 1), np.nan))), "NaN"),
     ],
 )

@@ -32,7 +32,12 @@ class TestHellinger(DistanceSuite):
 SAME = {
     "kl": (KL, lambda u: torch.special.xlogy(u, u) - u + 1, torch.expm1, np.inf),
     "kl, as phi prints it": (KL, lambda u: torch.special.xlogy(u, u), lambda s: (s - 1).exp(), np.inf),
-    "chi-squared": (ChiSquared, lambda u: (u - 1) ** 2, lambda s: torch.where(s > -2, s + s**2 / 4, -1.0), np.inf),
+    "chi-squared": (
+        ChiSquared,
+        lambda u: (u - 1) ** 2,
+        lambda s: torch.where(s > -2, s + s**2 / 4, -1.0),
+        np.inf,
+    ),
     "total variation": (TotalVariation, lambda u: (u - 1).abs(), lambda s: torch.where(s > -1, s, -1.0), 1.0),
 }
 

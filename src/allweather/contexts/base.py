@@ -82,5 +82,10 @@ def with_unseen(reference: Reference, unseen: int, generator: Generator) -> Refe
 def require_contexts(contexts: Tensor, model: ContextModel) -> None:
     """Refuse to estimate a distribution from nothing."""
     where = f"{type(model).__name__}.reference(contexts=...)"
-    require(contexts.ndim == 2 and contexts.shape[0] > 0, where, "hold at least one context", tuple(contexts.shape))
+    require(
+        contexts.ndim == 2 and contexts.shape[0] > 0,
+        where,
+        "hold at least one context",
+        tuple(contexts.shape),
+    )
     require(bool(torch.isfinite(contexts).all()), where, "be finite", "NaN or infinity among them")

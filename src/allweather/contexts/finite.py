@@ -57,7 +57,9 @@ class Finite(ContextModel):
         if self._encoded is not None:
             return self._encoded
         if _named(self.points):
-            raise InvalidInput("`Finite(points=...)` has named contexts: give it the space first, `.on(space.contexts)`")
+            raise InvalidInput(
+                "`Finite(points=...)` has named contexts: give it the space first, `.on(space.contexts)`"
+            )
         return self._checked(self.points)
 
     def _checked(self, points: Any) -> Reference:

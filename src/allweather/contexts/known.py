@@ -57,10 +57,20 @@ class Known(ContextModel):
         if isinstance(self.law, Mapping):
             missing, unknown = [n for n in box if n not in self.law], [n for n in self.law if n not in box]
             told = (missing, unknown)
-            require(not missing and not unknown, "Known(law=...)", f"name exactly {list(box)}; missing, unknown", told)
+            require(
+                not missing and not unknown,
+                "Known(law=...)",
+                f"name exactly {list(box)}; missing, unknown",
+                told,
+            )
         elif not _is_sampler(self.law):
             laws = self._laws()
-            require(len(laws) == len(box), "Known(law=...)", f"have a law for each of {list(box)}", f"{len(laws)} laws")
+            require(
+                len(laws) == len(box),
+                "Known(law=...)",
+                f"have a law for each of {list(box)}",
+                f"{len(laws)} laws",
+            )
         return replace(self, box=box)
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:

@@ -9,4 +9,14 @@ from allweather.distances.phi import Phi
 from allweather.distances.total_variation import TotalVariation
 from allweather.distances.wasserstein import Wasserstein
 
-__all__ = ["KL", "MMD", "ChiSquared", "Distance", "Phi", "TotalVariation", "Wasserstein", "Worst", "worst_case"]
+__all__ = [
+    "KL",
+    "MMD",
+    "ChiSquared",
+    "Distance",
+    "Phi",
+    "TotalVariation",
+    "Wasserstein",
+    "Worst",
+    "worst_case",
+]

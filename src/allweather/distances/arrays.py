@@ -40,16 +40,24 @@ def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None
         array([4. , 3.8])
     """
     if not isinstance(distance, Distance):
-        raise InvalidInput(f"`worst_case(distance=...)` must be a distance such as TotalVariation(0.2), got {distance!r:.80}")
+        raise InvalidInput(
+            f"`worst_case(distance=...)` must be a distance such as TotalVariation(0.2), got {distance!r:.80}"
+        )
     table = as_tensor(values, "worst_case(values=...)")
-    require(table.ndim >= 1 and table.shape[-1] > 0, "worst_case(values=...)", "have shape (..., n)", tuple(table.shape))
+    require(
+        table.ndim >= 1 and table.shape[-1] > 0,
+        "worst_case(values=...)",
+        "have shape (..., n)",
+        tuple(table.shape),
+    )
     if points is None:
         if distance.needs_points:
-            raise InvalidInput(f"`worst_case(points=...)` must be given for {type(distance).__name__}: where are the contexts?")
+            raise InvalidInput(
+                f"`worst_case(points=...)` must be given for {type(distance).__name__}: where are the contexts?"
+            )
         points = torch.zeros(table.shape[-1], 0, dtype=torch.float64)
     places = as_tensor(points, "worst_case(points=...)")
     places = places[:, None] if places.ndim == 1 else places
     worst = distance.worst_case(table.detach(), Reference.checked(places, weights, "worst_case"))
-    return WorstArrays(worst.value.numpy()[()], worst.slope.numpy()[()], worst.weights.numpy())
-
-
+    value, slope = (part.item() if part.ndim == 0 else part.numpy() for part in (worst.value, worst.slope))
+    return WorstArrays(value, slope, worst.weights.numpy())

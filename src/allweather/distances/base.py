@@ -39,7 +39,7 @@ class Distance(Named, ABC):
     rate: ClassVar[float] = 1.0
     """v falls like radius**rate near 0; `sensitivity` is the coefficient."""
 
-    block: ClassVar[int] = 2**15
+    block: ClassVar[int] = 2**16
     """Decisions are solved in blocks of about this many values, which stay in cache."""
 
     radius: Radius
@@ -135,7 +135,9 @@ class Distance(Named, ABC):
         """The radius, once it is a number."""
         if isinstance(self.radius, Schedule):
             name = type(self).__name__
-            raise InvalidInput(f"`{name}(radius={self.radius!r})` changes with the step: take `.at(progress)` of it first")
+            raise InvalidInput(
+                f"`{name}(radius={self.radius!r})` changes with the step: take `.at(progress)` of it first"
+            )
         return float(self.radius)  # type: ignore[arg-type]
 
     def at(self, progress: Progress) -> Self:

@@ -24,7 +24,7 @@ class ChiSquared(Distance):
     Example:
         >>> from allweather import worst_case
         >>> worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], ChiSquared(0.2)).weights.round(3)
-        array([0.685, 0.203, 0.112])
+        array([0.702, 0.216, 0.081])
     """
 
     aliases = ("chi2",)

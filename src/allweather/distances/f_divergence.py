@@ -10,7 +10,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-
 LARGEST_LOG_TILT = 60.0
 """A tilt of exp(60) over heights in [0, 1] tells apart values that differ in their last bit."""
 

@@ -28,7 +28,7 @@ class Face(NamedTuple):
     length: Tensor  # (b, 1) squared norm of the direction
 
     def worst(self, p: Tensor) -> tuple[Tensor, Tensor]:
-        """q (b, n), and the multiplier (b, 1) of half the squared norm."""
+        """Q (b, n), and the multiplier (b, 1) of half the squared norm."""
         step = (self.room.clamp_min(0) / self.length.clamp_min(1e-30)).sqrt()
         q = (p + self.offset - step * self.direction).clamp_min(0)
         return q / total(q), torch.where(self.length > 1e-30, 1 / step, 0.0)
@@ -40,7 +40,9 @@ class KernelBall:
     def __init__(self, matrix: Tensor, jitter: float) -> None:
         spectrum, vectors = torch.linalg.eigh(matrix)
         if spectrum[0].item() < -1e-8 * len(matrix) * matrix.abs().max().item():
-            raise InvalidInput(f"`MMD(kernel=...)` must be positive semi-definite, got the eigenvalue {spectrum[0].item():.3g}")
+            raise InvalidInput(
+                f"`MMD(kernel=...)` must be positive semi-definite, got the eigenvalue {spectrum[0].item():.3g}"
+            )
         self.gram = matrix + jitter * torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
         spectrum = spectrum.clamp_min(0).flip(0)
         self.floor = jitter
@@ -109,7 +111,11 @@ class KernelBall:
         gram = pad(self.gram, (0, 1, 0, 1)).take(index[:, :, None] * (n + 1) + index[:, None, :])
         gram.diagonal(dim1=1, dim2=2).add_(index == n)
         lost = p * ~support
-        sides = [pad(values, (0, 1)).gather(-1, index), pad(lost @ self.gram, (0, 1)).gather(-1, index), index < n]
+        sides = [
+            pad(values, (0, 1)).gather(-1, index),
+            pad(lost @ self.gram, (0, 1)).gather(-1, index),
+            index < n,
+        ]
         solved = torch.cholesky_solve(torch.stack([s.to(values.dtype) for s in sides], -1), torch.linalg.cholesky(gram))
         direction, offset, ones = solved.unbind(-1)
         ones = ones / total(ones)

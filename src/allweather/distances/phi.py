@@ -31,7 +31,7 @@ class Phi(Distance):
         >>> from allweather import worst_case
         >>> kl = Phi(0.1, phi=lambda u: torch.special.xlogy(u, u) - u + 1, conjugate=torch.expm1)
         >>> round(worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], kl).value, 4)
-        1.4167
+        1.3983
     """
 
     rate: ClassVar[float] = 0.5
@@ -213,8 +213,8 @@ def _require_conjugates(distance: Phi) -> None:
     largest = (s[:, None] * u - distance.phi(u)).amax(-1)
     wrong = ~((conjugate - largest).abs() <= 1e-2 * (1 + largest.abs()))
     if bool(wrong.any()):
-        at = s[wrong][0].item()
+        at, given, reached = (part[wrong][0].item() for part in (s, conjugate, largest))
         raise InvalidInput(
-            f"`{where}` must be convex conjugates, but at s = {at:g} the conjugate is {conjugate[wrong][0].item():.4g} and "
-            f"s u - phi(u) reaches {largest[wrong][0].item():.4g}; if phi grows only linearly, give its `recession`"
+            f"`{where}` must be convex conjugates, but at s = {at:g} the conjugate is {given:.4g} and "
+            f"s u - phi(u) reaches {reached:.4g}; if phi grows only linearly, give its `recession`"
         )

@@ -20,8 +20,8 @@ class TotalVariation(Distance):
 
     Example:
         >>> from allweather import worst_case
-        >>> worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], TotalVariation(0.2)).value
-        1.55
+        >>> worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], TotalVariation(0.5)).value
+        1.25
     """
 
     aliases = ("tv",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.optimize
@@ -15,6 +15,7 @@ from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.transport import Transport
 from allweather.errors import AllweatherError, require
+
 
 @dataclass(frozen=True)
 class Wasserstein(Distance):
@@ -38,7 +39,12 @@ class Wasserstein(Distance):
     def __post_init__(self) -> None:
         super().__post_init__()
         number = isinstance(self.norm, (int, float)) and not isinstance(self.norm, bool)
-        require(number and self.norm >= 1, "Wasserstein(norm=...)", "be a number of at least 1 or math.inf", self.norm)
+        require(
+            number and self.norm >= 1,
+            "Wasserstein(norm=...)",
+            "be a number of at least 1 or math.inf",
+            self.norm,
+        )
 
     def costs(self, reference: Reference) -> Tensor:
         """(n, n) what it costs to move a unit of mass between each two points."""
@@ -65,10 +71,10 @@ def _transport(difference: np.ndarray, costs: np.ndarray) -> float:
     if not len(surplus) or not len(deficit):
         return 0.0
     rows, columns = len(surplus), len(deficit)
-    leaving = scipy.sparse.kron(scipy.sparse.eye(rows), np.ones((1, columns)))
-    arriving = scipy.sparse.kron(np.ones((1, rows)), scipy.sparse.eye(columns))
+    leaving = np.kron(np.eye(rows), np.ones(columns))
+    arriving = np.kron(np.ones(rows), np.eye(columns))
     # All that leaves arrives, so the last arrival follows from the others; saying it twice invites rounding trouble.
-    balance = scipy.sparse.vstack([leaving, arriving.tocsr()[:-1]]).tocsr()
+    balance: Any = scipy.sparse.csr_array(np.vstack([leaving, arriving[:-1]]))
     amounts = np.concatenate([difference[surplus], -difference[deficit][:-1]])
     size = amounts.max()
     solved = scipy.optimize.linprog(costs[np.ix_(surplus, deficit)].ravel(), A_eq=balance, b_eq=amounts / size)

@@ -29,7 +29,7 @@ class Expectation(Objective):
 
 @dataclass(frozen=True)
 class WorstCase(Objective):
-    """The smallest value at any point of the reference, also at those of weight zero (bocu, Eq. 1: robust optimisation).
+    """The smallest value at any point of the reference, of weight zero or not (bocu, Eq. 1: robust optimisation).
 
     Example:
         >>> import torch

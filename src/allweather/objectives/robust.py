@@ -34,7 +34,12 @@ class General(Objective):
     def __post_init__(self) -> None:
         require_number(self.alpha, "General(alpha=...)", low=0)
         require_number(self.beta, "General(beta=...)", low=0)
-        require(self.alpha + self.beta > 0, "General(alpha=..., beta=...)", "not both be 0", (self.alpha, self.beta))
+        require(
+            self.alpha + self.beta > 0,
+            "General(alpha=..., beta=...)",
+            "not both be 0",
+            (self.alpha, self.beta),
+        )
         _require_distance(self)
         falls_vertically = self.beta > 0 and self.distance.rate < 1 and self.distance.radius == 0
         name = type(self.distance).__name__
@@ -66,7 +71,7 @@ class DRO(Objective):
         _require_distance(self)
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
-        """v."""
+        """V."""
         return self.distance.worst_case(values, reference).value
 
 
@@ -98,7 +103,7 @@ class WorstCaseSensitivity(Objective):
 
 @dataclass(frozen=True)
 class MeanRisk(Objective):
-    """The mean plus `tradeoff` times the worst-case sensitivity (bocu, Eq. 5): v to first order, at radius `tradeoff`."""
+    """The mean plus `tradeoff` times the worst-case sensitivity (bocu, Eq. 5): v to first order, at that radius."""
 
     tradeoff: float
     distance: Distance
@@ -139,11 +144,13 @@ class MinimaxApproximation(Objective):
         radius = self.distance.number
         reach = self.distance.to_points(reference)
         reachable = torch.where(torch.isfinite(reach), values, torch.inf)
-        lowest, where = reachable.min(-1)
+        lowest = reachable.amin(-1, keepdim=True)
+        farthest = torch.where(values == lowest, reach, torch.inf).amin(-1)
+        lowest = lowest.squeeze(-1)
         mean = values @ weights
         tangent = mean + self.distance.sensitivity(values, reference) * radius**self.distance.rate
         # A reference that is a point mass already has nothing left to fall.
-        share = torch.where(reach[where] > 0, radius / reach[where], 1.0).clamp_max(1)
+        share = torch.where(farthest > 0, radius / farthest, 1.0).clamp_max(1)
         chord = mean + share * (lowest - mean)
         return (torch.maximum(tangent, lowest) + chord) / 2
 

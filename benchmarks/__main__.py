@@ -1,0 +1,11 @@
+"""Run every benchmark, or those named: `python -m benchmarks worst_cases growth`."""
+
+import sys
+
+from benchmarks import growth, worst_cases
+
+ALL = {"worst_cases": worst_cases.main, "growth": growth.main}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or ALL:
+        ALL[name]()

@@ -1,0 +1,10 @@
+project = "allweather"
+author = "the allweather authors"
+copyright = "2026, the allweather authors"
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_parser"]
+html_theme = "furo"
+html_title = "allweather"
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+myst_enable_extensions = ["dollarmath"]
+exclude_patterns = ["_build"]

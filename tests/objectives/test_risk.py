@@ -1,0 +1,84 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+from botorch.acquisition.risk_measures import CVaR as BotorchCVaR
+from botorch.acquisition.risk_measures import VaR as BotorchVaR
+
+from allweather import CVaR, EntropicRisk, Expectation, InvalidInput, MeanVariance, Reference, VaR, WorstCase
+from allweather.testing import ObjectiveSuite
+
+
+class TestCVaR(ObjectiveSuite):
+    def make(self):
+        return CVaR(0.3)
+
+
+class TestVaR(ObjectiveSuite):
+    def make(self):
+        return VaR(0.3)
+
+
+class TestMeanVariance(ObjectiveSuite):
+    def make(self):
+        return MeanVariance(0.7)
+
+
+class TestEntropicRisk(ObjectiveSuite):
+    def make(self):
+        return EntropicRisk(2.0)
+
+
+VALUES = torch.randn(6, 20, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+EQUAL = Reference.checked(torch.rand(20, 1), [1 / 20] * 20)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.1, 0.25, 0.5, 0.75, 0.9])
+def test_equal_weights_agree_with_botorch(level):
+    for ours, theirs in ((VaR, BotorchVaR), (CVaR, BotorchCVaR)):
+        measure = theirs(alpha=1 - level, n_w=20)
+        expected = measure(VALUES.reshape(6 * 20, 1)).reshape(6)
+        torch.testing.assert_close(ours(level)(VALUES, EQUAL), expected)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3, 1.0])
+def test_a_weight_is_a_number_of_copies(level):
+    counts = torch.tensor([1, 3, 2, 4])
+    values = torch.tensor([2.0, -1.0, 0.5, 1.0], dtype=torch.float64)
+    weighted = Reference.checked(torch.rand(4, 1), counts / 10)
+    copies = Reference.checked(torch.rand(10, 1), [0.1] * 10)
+    for objective in (CVaR(level), VaR(level), MeanVariance(1.0), EntropicRisk(1.0)):
+        repeated = objective(values.repeat_interleave(counts), copies)
+        torch.testing.assert_close(objective(values, weighted), repeated)
+
+
+def test_the_ends_of_the_scale():
+    reference = Reference.checked([[0.0], [0.5], [1.0]], [0.4, 0.6, 0.0])
+    values = torch.tensor([1.0, 2.0, -7.0], dtype=torch.float64)
+    assert CVaR(1.0)(values, reference) == pytest.approx(Expectation()(values, reference).item())
+    assert CVaR(1e-9)(values, reference).item() == 1.0  # the -7 cannot happen
+    assert VaR(1.0)(values, reference).item() == 2.0
+    assert WorstCase()(values, reference).item() == -7.0
+    assert EntropicRisk(1e-9)(values, reference) == pytest.approx(1.6)
+    assert EntropicRisk(1e4)(values, reference) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_more_caution_is_never_more():
+    levels = np.linspace(0.05, 1, 20)
+    table = torch.stack([CVaR(float(level))(VALUES, EQUAL) for level in levels])
+    assert bool((table.diff(dim=0) >= -1e-12).all())
+
+
+@pytest.mark.parametrize("level", [0.0, -0.1, 1.1, math.nan, "low", True])
+def test_levels_are_probabilities(level):
+    for objective in (CVaR, VaR):
+        with pytest.raises(InvalidInput, match=r"aR\(level"):
+            objective(level)
+
+
+def test_other_bad_declarations():
+    with pytest.raises(InvalidInput, match="penalty"):
+        MeanVariance(-1)
+    with pytest.raises(InvalidInput, match="aversion"):
+        EntropicRisk(0)
