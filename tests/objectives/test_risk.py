@@ -36,17 +36,26 @@ EQUAL = Reference.checked(torch.rand(20, 1), [1 / 20] * 20)
 
 @pytest.mark.parametrize("level", [0.05, 0.1, 0.25, 0.5, 0.75, 0.9])
 def test_equal_weights_agree_with_botorch(level):
-    for ours, theirs in ((VaR, BotorchVaR), (CVaR, BotorchCVaR)):
-        measure = theirs(alpha=1 - level, n_w=20)
-        expected = measure(VALUES.reshape(6 * 20, 1)).reshape(6)
-        torch.testing.assert_close(ours(level)(VALUES, EQUAL), expected)
+    """Its CVaR averages the quantile's own sample too, so it is ours at the next level up."""
+    for ours, theirs, shift in ((VaR, BotorchVaR, 0), (CVaR, BotorchCVaR, 1 / 20)):
+        expected = theirs(alpha=1 - level, n_w=20)(VALUES.reshape(6 * 20, 1)).reshape(6)
+        torch.testing.assert_close(ours(level + shift)(VALUES, EQUAL), expected)
+
+
+@pytest.mark.parametrize("level", [0.03, 0.1, 0.37, 1.0])
+def test_cvar_is_its_variational_definition(level):
+    """max over t of t - E[(t - f)+] / level (Rockafellar and Uryasev), attained at one of the values."""
+    reference = Reference.checked(torch.rand(20, 1), torch.softmax(torch.randn(20, dtype=torch.float64), 0))
+    shortfall = (VALUES[:, :, None] - VALUES[:, None, :]).clamp_min(0) @ reference.weights
+    expected = (VALUES - shortfall / level).amax(-1)
+    torch.testing.assert_close(CVaR(level)(VALUES, reference), expected)
 
 
 @pytest.mark.parametrize("level", [0.05, 0.3, 1.0])
 def test_a_weight_is_a_number_of_copies(level):
     counts = torch.tensor([1, 3, 2, 4])
     values = torch.tensor([2.0, -1.0, 0.5, 1.0], dtype=torch.float64)
-    weighted = Reference.checked(torch.rand(4, 1), counts / 10)
+    weighted = Reference.checked(torch.rand(4, 1), counts.double() / 10)
     copies = Reference.checked(torch.rand(10, 1), [0.1] * 10)
     for objective in (CVaR(level), VaR(level), MeanVariance(1.0), EntropicRisk(1.0)):
         repeated = objective(values.repeat_interleave(counts), copies)

@@ -49,6 +49,8 @@ class KernelBall:
         self.rank = max(1, int((spectrum > jitter).sum()))
         self.spectrum = spectrum[: self.rank]
         self.basis = vectors.flip(1)[:, : self.rank] * self.spectrum.sqrt()
+        self.well_conditioned = self.rank == len(matrix) and bool(spectrum[0] < 1e4 * spectrum[-1])
+        self.inverse = torch.cholesky_inverse(torch.linalg.cholesky(self.gram))
 
     def factor(self, diagonal: Tensor) -> Solver:
         """A solver of `(K + diag) x = b` for a batch of diagonals (b, n), good enough for a Newton step.
@@ -84,7 +86,7 @@ class KernelBall:
         if bool((radius == 0).any()):
             return self._worst_from_zero(height, p, radius, scale)
         q, multiplier = self._worst(height, p, radius[:, None])
-        return q, (multiplier * radius[:, None] * scale).squeeze(-1)
+        return q, self._of_distance(multiplier, radius, scale)
 
     def slope_gradient(self, values: Tensor, p: Tensor, radius: Tensor, q: Tensor) -> Tensor:
         """Derivative (b, n) of the slope in the values, on the support of the worst q."""
@@ -104,28 +106,24 @@ class KernelBall:
         radius: Tensor,  # (b, 1)
     ) -> Face:
         """The face of the ball with a given support per decision."""
-        b, n = values.shape
-        row, point = support.nonzero(as_tuple=True)
-        index = point.new_full((b, int(support.sum(-1).max())), n)  # n stands for "no point"
-        index[row, support.cumsum(-1)[row, point] - 1] = point
-        gram = pad(self.gram, (0, 1, 0, 1)).take(index[:, :, None] * (n + 1) + index[:, None, :])
-        gram.diagonal(dim1=1, dim2=2).add_(index == n)
         lost = p * ~support
-        sides = [
-            pad(values, (0, 1)).gather(-1, index),
-            pad(lost @ self.gram, (0, 1)).gather(-1, index),
-            index < n,
-        ]
-        solved = torch.cholesky_solve(torch.stack([s.to(values.dtype) for s in sides], -1), torch.linalg.cholesky(gram))
-        direction, offset, ones = solved.unbind(-1)
+        sides = torch.stack([values, lost @ self.gram, torch.ones_like(values)])
+        direction, offset, ones = self._solve_on(support, sides)
         ones = ones / total(ones)
         direction = direction - ones * total(direction)
-        offset = offset + ones * (total(lost) - total(offset))
-        empty = values.new_zeros(2, b, n + 1)
-        direction, offset = empty.scatter_(-1, index.expand(2, b, -1), torch.stack([direction, offset]))[..., :n]
-        offset = offset - lost
+        offset = offset + ones * (total(lost) - total(offset)) - lost
         room = radius**2 - total(offset * (offset @ self.gram))
         return Face(offset, direction, room, total(direction * (direction @ self.gram)))
+
+    def _solve_on(self, support: Tensor, sides: Tensor) -> Tensor:
+        """X (m, b, n), zero off the support, with `K x = side` on it.
+
+        Where K is well conditioned its inverse is known, and the condition off the support is the smaller system.
+        """
+        if not self.well_conditioned:
+            return _Blocks(self.gram, support).solve(sides)
+        free = sides @ self.inverse
+        return free - _Blocks(self.inverse, ~support).solve(free) @ self.inverse
 
     def duality_gap(self, q: Tensor, multiplier: Tensor, values: Tensor, p: Tensor, radius: Tensor) -> Tensor:
         """How far q can be from optimal (b, 1), beyond rounding, as the multiplier shows; infinite outside the ball."""
@@ -146,17 +144,59 @@ class KernelBall:
         q = torch.where(flat, p, p - step * direction)
         multiplier = torch.where(flat, 0.0, 1 / step)
         inside = (q >= 0).all(-1)
+        # Where the ball reaches a point mass on the lowest value nothing is left to lose.
+        lowest = height.argmin(-1)
+        exhausted = (self.to_points(p)[lowest][:, None] <= radius) & ~inside[:, None]
+        q = torch.where(exhausted, torch.nn.functional.one_hot(lowest, len(p)).to(q.dtype), q)
+        multiplier = torch.where(exhausted, 0.0, multiplier)
+        inside = inside | exhausted.squeeze(-1)
         rest = (~inside).nonzero().squeeze(-1)
+        if len(rest) and self.well_conditioned:
+            rest = self._active_sets(rest, q, multiplier, height, p, radius)
         if len(rest):
             q[rest], multiplier[rest] = interior_point.minimise(self, height[rest], p, radius[rest])
         return q, multiplier
 
+    def _active_sets(
+        self, rows: Tensor, q: Tensor, multiplier: Tensor, height: Tensor, p: Tensor, radius: Tensor
+    ) -> Tensor:
+        """Fill in the rows that a few changes of the support solve, starting from where `q` is positive.
+
+        Points leave the support where q is negative and enter where their multiplier is. On well conditioned kernels
+        this settles within a few rounds; what does not is returned.
+        """
+        support = q[rows] > 0
+        for _ in range(6):
+            face = self.face(support, height[rows], p, radius[rows])
+            step = (face.room.clamp_min(0) / face.length.clamp_min(1e-30)).sqrt()
+            raw = p + face.offset - step * face.direction
+            found, strength = face.worst(p)
+            solved = (
+                self.duality_gap(found, strength, height[rows], p, radius[rows]) < interior_point.TOLERANCE
+            ).squeeze(-1)
+            q[rows[solved]], multiplier[rows[solved]] = found[solved], strength[solved]
+            if bool(solved.all()):
+                return rows[:0]
+            reduced = height[rows] + strength * ((raw - p) @ self.gram)
+            level = total(reduced * support) / total(support)
+            support = torch.where(support, raw > 0, reduced < level)[~solved]
+            rows = rows[~solved]
+        return rows
+
+    def _of_distance(self, multiplier: Tensor, radius: Tensor, scale: Tensor) -> Tensor:
+        """From the multiplier (b, 1) of half the squared norm, of unit values, to that of the distance (b,)."""
+        steepness = multiplier.squeeze(-1) * radius
+        return torch.where(steepness > 1e-9, steepness, 0.0) * scale.squeeze(-1)
+
+    def to_points(self, p: Tensor) -> Tensor:
+        """The distance (n,) of each point mass from p."""
+        mean = self.gram @ p
+        return (self.gram.diagonal() - 2 * mean + p @ mean).clamp_min(0).sqrt()
+
     def _project(self, values: Tensor) -> Tensor:
         """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`."""
-        sides = torch.cat([values, torch.ones_like(values[:1])]).T
-        solved = torch.cholesky_solve(sides, torch.linalg.cholesky(self.gram)).T
-        ones = solved[-1:] / total(solved[-1:])
-        return solved[:-1] - ones * total(solved[:-1])
+        free, ones = values @ self.inverse, self.inverse.sum(0)
+        return free - total(free) * (ones / ones.sum())
 
     def _worst_from_zero(self, height: Tensor, p: Tensor, radius: Tensor, scale: Tensor) -> tuple[Tensor, Tensor]:
         """Rows of radius 0, which keep p, among others."""
@@ -166,7 +206,7 @@ class KernelBall:
         if len(positive):
             size = radius[positive, None]
             q[positive], found = self._worst(height[positive], p, size)
-            multiplier[positive] = (found * size * scale[positive]).squeeze(-1)
+            multiplier[positive] = self._of_distance(found, radius[positive], scale[positive])
         return q, multiplier
 
     def _direction_at_zero(self, values: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
@@ -188,6 +228,26 @@ class KernelBall:
             left = left[(q[:, p > 0] <= 0).any(-1)] if radius > 1e-9 else left[:0]
             radius /= 100
         return steepness, direction
+
+
+class _Blocks:
+    """The principal blocks of one matrix that a batch of masks picks out, padded to the size of the largest."""
+
+    def __init__(self, matrix: Tensor, mask: Tensor) -> None:
+        n = len(matrix)
+        row, point = mask.nonzero(as_tuple=True)
+        self.index = point.new_full((len(mask), int(mask.sum(-1).max())), n)  # n stands for "no point"
+        self.index[row, mask.cumsum(-1)[row, point] - 1] = point
+        blocks = pad(matrix, (0, 1, 0, 1)).take(self.index[:, :, None] * (n + 1) + self.index[:, None, :])
+        blocks.diagonal(dim1=1, dim2=2).add_(self.index == n)
+        self.factor = torch.linalg.cholesky(blocks)
+
+    def solve(self, sides: Tensor) -> Tensor:
+        """X (m, b, n), zero off the mask, with `block x = side` on it."""
+        index = self.index.expand(len(sides), -1, -1)
+        inside = pad(sides, (0, 1)).gather(-1, index).masked_fill(index == sides.shape[-1], 0.0)
+        solved = torch.cholesky_solve(inside.permute(1, 2, 0), self.factor).permute(2, 0, 1)
+        return sides.new_zeros(*sides.shape[:-1], sides.shape[-1] + 1).scatter_(-1, index, solved)[..., :-1]
 
 
 def total(a: Tensor) -> Tensor:

@@ -63,9 +63,7 @@ class MMD(Distance):
 
     def to_points(self, reference: Reference) -> Tensor:
         """The discrepancy of each point mass."""
-        gram, p = self.gram(reference), reference.weights
-        mean = gram @ p
-        return (gram.diagonal() - 2 * mean + p @ mean).clamp_min(0).sqrt()
+        return self._ball(reference).to_points(reference.weights)
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         ball = self._ball(reference)

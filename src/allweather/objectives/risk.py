@@ -1,6 +1,7 @@
 """Risk measures of the outcome under the reference, all weighted; small levels mean much caution.
 
-BoTorch's risk measures weigh all samples equally; with equal weights ours agree with them (its alpha is 1 - level).
+BoTorch's risk measures weigh all samples equally. With equal weights our VaR agrees with its (alpha is 1 - level); its
+CVaR averages one sample too many, ours exactly the worst `level`.
 """
 
 from __future__ import annotations
