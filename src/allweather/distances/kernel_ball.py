@@ -93,7 +93,8 @@ class KernelBall:
         if bool((radius == 0).any()):
             _, direction = self._direction_at_zero(values, p)
             return direction
-        face = self.face(q > 1e-12, values, p, radius[:, None])
+        # A point that holds less than this sits at a kink, or is rounding.
+        face = self.face(q > 1e-7, values, p, radius[:, None])
         steepness = (face.length * face.room).clamp_min(1e-300).sqrt()
         _, multiplier = self.worst(values, p, radius)
         return torch.where(multiplier[:, None] > 0, -radius[:, None] * face.direction / steepness, 0.0)
