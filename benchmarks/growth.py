@@ -31,7 +31,8 @@ def measure(distance: aw.Distance, n: int) -> tuple[float, float]:
     points = torch.linspace(0, 1, n, dtype=torch.float64)[:, None]
     reference = aw.Reference(points, torch.full((n,), 1 / n, dtype=torch.float64))
     distance.worst_case(
-        values[:, : min(n, 100)], aw.Reference(points[:100], torch.full((min(n, 100),), 1 / min(n, 100)))
+        values[:, : min(n, 100)],
+        aw.Reference(points[:100], torch.full((min(n, 100),), 1 / min(n, 100), dtype=torch.float64)),
     )
     started = time.perf_counter()
     distance.worst_case(values, reference)

@@ -36,5 +36,18 @@ def test_a_misspelt_name_gets_a_suggestion():
 
 
 def test_kebab():
-    assert kebab("RKHSWidth") == "rkhswidth"
+    assert kebab("RKHSWidth") == "rkhs-width"
+    assert kebab("SampleMMDRadius") == "sample-mmd-radius"
     assert kebab("MinimaxApproximation") == "minimax-approximation"
+
+
+def test_a_built_in_name_is_not_taken_over():
+    with pytest.raises(InvalidInput, match="name of its own"):
+
+        class Expectation(Objective):
+            def __call__(self, values, reference):
+                return values.sum(-1)
+
+    assert Objective.named("expectation").__module__ == "allweather.objectives.expectation"
+    with pytest.raises(InvalidInput, match="knows no"):
+        Distance.named(["tv"])

@@ -88,6 +88,9 @@ def test_numbers_and_functions_become_schedules():
         lambda: aw.DivergenceRadius("hellinger"),
         lambda: aw.TransportRadius(-1),
         lambda: Progress(step=0),
+        lambda: Progress(step=1, information_gain=-9.0),
+        lambda: Progress(step=1, information_gain=math.nan),
+        lambda: aw.PowerLaw(1, -1000)(Progress(step=9)),
     ],
 )
 def test_bad_declarations_are_refused(declaration):

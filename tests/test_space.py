@@ -112,3 +112,25 @@ def test_empty_halves_and_empty_tables_have_a_shape():
 def test_decoding_refuses_a_wrong_shape():
     with pytest.raises(InvalidInput, match=r"\(b, 5\)"):
         SPACE.decisions.decode(torch.zeros(2, 4))
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        lambda: SPACE.decisions.encode([1, 2]),
+        lambda: SPACE.decisions.encode("abc"),
+        lambda: SPACE.decisions.encode({"gain": 1, "layers": 2, "wood": np.array(["oak", "ash"])}),
+        lambda: SPACE.decisions.decode(torch.full((1, 5), torch.nan)),
+        lambda: SPACE.controlling("gain"),
+        lambda: Choice([1], [2]),
+        lambda: Choice(0.0, math.nan),
+        lambda: Space(x=Real(0, 2)).decisions.encode({"x": np.True_}),
+    ],
+)
+def test_other_mistakes_are_refused_too(mistake):
+    with pytest.raises(InvalidInput):
+        mistake()
+
+
+def test_numpy_bounds():
+    assert Space(x=Real(np.float32(0), np.int64(2)), n=Integer(np.int64(0), 4)).decisions.columns == 2

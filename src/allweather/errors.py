@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -39,14 +40,19 @@ def require_number(value: Any, where: str, *, low: float = -math.inf, above: flo
         requirement += f", at least {low:g}"
     if above > -math.inf:
         requirement += f", greater than {above:g}"
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    require(number and math.isfinite(value) and value >= low and value > above, where, requirement, value)
+    fits = is_number(value) and math.isfinite(value) and value >= low and value > above
+    require(fits, where, requirement, value)
 
 
 def require_count(value: Any, where: str, *, low: int = 0) -> None:
     """Raise `InvalidInput` unless `value` is a whole number of at least `low`."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
     require(whole and value >= low, where, f"be a whole number, at least {low}", value)
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a real number, Python's or NumPy's, and not a truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def shown(value: Any, limit: int = 120) -> str:

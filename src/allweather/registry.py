@@ -26,6 +26,11 @@ class Named:
             cls._members = {}
         elif not inspect.isabstract(cls):
             for name in (kebab(cls.__name__), *cls.__dict__.get("aliases", ())):
+                taken = cls._members.get(name)
+                if taken is not None and taken.__module__.startswith("allweather."):
+                    raise InvalidInput(
+                        f"`{cls.__name__}` must have a name of its own, {name!r} is {taken.__qualname__}"
+                    )
                 cls._members[name] = cls
 
     @classmethod
@@ -40,12 +45,12 @@ class Named:
             Traceback (most recent call last):
             allweather.errors.InvalidInput: `Distance.named(...)` knows no 'wasserstien'; did you mean 'wasserstein'?
         """
-        try:
-            return cls._members[name]  # type: ignore[return-value]
-        except KeyError:
+        member = cls._members.get(name) if isinstance(name, str) else None
+        if member is None:
             close = difflib.get_close_matches(str(name), cls._members, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(cls._members))}"
-            raise InvalidInput(f"`{cls.__name__}.named(...)` knows no {name!r}; {hint}") from None
+            raise InvalidInput(f"`{cls.__name__}.named(...)` knows no {name!r}; {hint}")
+        return member  # type: ignore[return-value]
 
 
 def kebab(name: str) -> str:
@@ -57,4 +62,4 @@ def kebab(name: str) -> str:
     """
     if name.isupper() or name in ("CVaR", "VaR"):
         return name.lower()
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()

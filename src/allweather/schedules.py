@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from allweather.errors import InvalidInput, require, require_count, require_number
+from allweather.errors import InvalidInput, is_number, require, require_count, require_number
 from allweather.registry import Named
 
 
@@ -37,6 +37,8 @@ class Progress:
     def __post_init__(self) -> None:
         for name in ("step", "decision_dim", "context_dim"):
             require_count(getattr(self, name), f"Progress({name}=...)", low=1)
+        if self.information_gain is not None:
+            require_number(self.information_gain, "Progress(information_gain=...)", low=0)
 
 
 class Schedule(Named, ABC):
@@ -89,7 +91,9 @@ class PowerLaw(Schedule):
 
     def __call__(self, progress: Progress) -> float:
         """The power law at this step."""
-        return float(self.scale * progress.step**-self.exponent)
+        power = -self.exponent * math.log(progress.step)
+        require(power < 700, f"PowerLaw(exponent={self.exponent:g})", "stay finite", f"t**{-self.exponent:g}")
+        return self.scale * math.exp(power)
 
 
 @dataclass(frozen=True)
@@ -165,7 +169,7 @@ class CoveringRadius(Schedule):
     """
 
     norm_bound: float
-    """`B_bar`, a bound on the RKHS norm of the estimate."""
+    """`B_bar`, a bound on the RKHS norm of the estimate; the paper's grows with t, this one is yours to choose."""
     failure: float = 0.1
     covering: float = 1.0
     """`kappa`, the unspecified constant of the covering number."""
@@ -336,7 +340,7 @@ class FiniteWidth(Schedule):
 def _require_failure(schedule: Schedule) -> None:
     failure = schedule.failure  # type: ignore[attr-defined]
     where = f"{type(schedule).__name__}(failure=...)"
-    require(isinstance(failure, float) and 0 < failure < 1, where, "be a probability between 0 and 1", failure)
+    require(is_number(failure) and 0 < failure < 1, where, "be a probability between 0 and 1", failure)
 
 
 def _gain(schedule: Schedule, progress: Progress) -> float:

@@ -10,12 +10,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from allweather.errors import InvalidInput, require, shown
+from allweather.errors import InvalidInput, is_number, require, shown
 
 Value = float | int | str | bool
 Row = Mapping[str, Any]
@@ -58,8 +60,13 @@ class Real(Variable):
     def encode(self, value: Any, where: str) -> list[float]:
         """Position between the bounds."""
         _require_inside(self, value, where)
-        low, high, at = (math.log(v) if self.log else float(v) for v in (self.lower, self.upper, value))
-        return [min(max((at - low) / (high - low), 0.0), 1.0)]
+        return [float(self.to_unit(np.array(float(value))))]
+
+    def to_unit(self, values: np.ndarray) -> np.ndarray:
+        """Positions between the bounds, of numbers that are clipped to them."""
+        clipped = np.clip(values, self.lower, self.upper)
+        low, high, at = (np.log(v) if self.log else np.asarray(v) for v in (self.lower, self.upper, clipped))
+        return np.asarray(np.clip((at - low) / (high - low), 0.0, 1.0))
 
     def decode(self, unit: Sequence[float]) -> float:
         """The number at this position."""
@@ -80,7 +87,7 @@ class Integer(Variable):
 
     def __post_init__(self) -> None:
         _require_bounds(self)
-        whole = isinstance(self.lower, int) and isinstance(self.upper, int)
+        whole = isinstance(self.lower, Integral) and isinstance(self.upper, Integral)
         require(whole, "Integer(lower=..., upper=...)", "be whole numbers", (self.lower, self.upper))
 
     def encode(self, value: Any, where: str) -> list[float]:
@@ -109,6 +116,9 @@ class Choice(Variable):
 
     def __init__(self, *options: Value) -> None:
         object.__setattr__(self, "options", options)
+        for option in options:
+            named = isinstance(option, (str, Integral)) or (is_number(option) and math.isfinite(option))
+            require(named, "Choice(...)", "name its options by words, numbers or truth values", option)
         distinct = len(set(options)) == len(options)
         require(len(options) >= 2 and distinct, "Choice(...)", "name two or more distinct options", options)
 
@@ -119,7 +129,8 @@ class Choice(Variable):
 
     def encode(self, value: Any, where: str) -> list[float]:
         """One-hot."""
-        require(value in self.options, where, f"be one of {self.options}", value)
+        known = np.ndim(value) == 0 and value in self.options
+        require(known, where, f"be one of {self.options}", value)
         return [float(option == value) for option in self.options]
 
     def decode(self, unit: Sequence[float]) -> Value:
@@ -187,8 +198,9 @@ class Box(Mapping[str, Variable]):
 
     def encode(self, rows: Row | Sequence[Row]) -> Tensor:
         """Rows of named values in the user's units as points (b, columns) of the unit cube."""
-        if isinstance(rows, Mapping):
-            rows = [rows]
+        rows = [rows] if isinstance(rows, Mapping) else list(rows)
+        for row in rows:
+            require(isinstance(row, Mapping), f"{self.role}", f"be given by name ({', '.join(self)})", row)
         encoded = [self._encode_row(row) for row in rows]
         return torch.tensor(encoded, dtype=torch.float64).reshape(len(encoded), self.columns)
 
@@ -200,6 +212,7 @@ class Box(Mapping[str, Variable]):
             f"have shape (b, {self.columns})",
             tuple(points.shape),
         )
+        require(bool(torch.isfinite(points).all()), "Box.decode(points=...)", "be finite", "NaN or infinity")
         return [self._decode_row(row) for row in points.tolist()]
 
     def _encode_row(self, row: Row) -> list[float]:
@@ -258,6 +271,7 @@ class Space:
             >>> list(farm.controlling(["ph"]).contexts)
             ['nh3']
         """
+        require(not isinstance(names, str), "Space.controlling(names=...)", "be a list of names", names)
         unknown = [name for name in names if name not in self._variables]
         require(not unknown, "Space.controlling(names=...)", f"be among {list(self._variables)}", unknown)
         plain = {n: v.variable if isinstance(v, Context) else v for n, v in self._variables.items()}
@@ -276,7 +290,7 @@ class Space:
 def _require_bounds(variable: Real | Integer) -> None:
     name = type(variable).__name__
     bounds = (variable.lower, variable.upper)
-    numbers = all(isinstance(b, (int, float)) and not isinstance(b, bool) and math.isfinite(b) for b in bounds)
+    numbers = all(is_number(b) and math.isfinite(b) for b in bounds)
     require(
         numbers and bounds[0] < bounds[1],
         f"{name}(lower=..., upper=...)",
@@ -286,10 +300,5 @@ def _require_bounds(variable: Real | Integer) -> None:
 
 
 def _require_inside(variable: Real | Integer, value: Any, where: str) -> None:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    try:
-        number = number or (not isinstance(value, (bool, str)) and float(value) == float(value))
-    except (TypeError, ValueError):
-        number = False
-    inside = number and variable.lower <= float(value) <= variable.upper
+    inside = is_number(value) and variable.lower <= float(value) <= variable.upper
     require(inside, where, f"be a number in [{variable.lower:g}, {variable.upper:g}]", value)

@@ -28,9 +28,14 @@ def as_tensor(data: Any, where: str) -> Tensor:
         tensor([1., 2.], dtype=torch.float64)
     """
     try:
-        tensor = (
-            data.to(torch.float64) if isinstance(data, Tensor) else torch.from_numpy(np.array(data, dtype=np.float64))
-        )
+        if not isinstance(data, Tensor):
+            array = np.asarray(data)
+            if array.size and array.dtype.kind not in "biuf":
+                raise TypeError
+            data = torch.from_numpy(np.array(array, dtype=np.float64))
+        if data.is_complex():
+            raise TypeError
+        tensor: Tensor = data.to(torch.float64)
     except (TypeError, ValueError, RuntimeError):
         raise InvalidInput(f"`{where}` must be an array of numbers, got {shown(data)}") from None
     # A finite sum proves finite entries at a fraction of the cost.
@@ -50,6 +55,11 @@ def as_weights(data: Any, n: int, where: str) -> Tensor:
     total = weights.sum()
     require(abs(total.item() - 1) <= 1e-6, where, "sum to 1", total.item())
     return weights / total
+
+
+def pairwise(a: Tensor, b: Tensor, norm: float = 2.0) -> Tensor:
+    """Distances (n, m) between the rows of `a` and of `b`, to the last digit also where points nearly coincide."""
+    return torch.cdist(a, b, p=norm, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def argsort(values: Tensor) -> Tensor:

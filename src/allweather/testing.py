@@ -62,7 +62,7 @@ def problems(draw: st.DrawFn, distinct: bool = False, largest: int = 200) -> Pro
             values = np.round(values / np.abs(values).max(), draw(st.integers(0, 1)))
         if n > 2 and draw(st.booleans()):
             weights[source.permutation(n)[: n // 2]] = 0
-    weights = np.where(weights < 1e-12, 0, weights)
+    weights = np.where(weights < 1e-15, 0, weights)
     points = source.uniform(size=(n, draw(st.integers(1, 3))))
     if distinct:
         weights = (weights + 0.1 / n) / 1.1

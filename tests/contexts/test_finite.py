@@ -1,3 +1,4 @@
+import pandas as pd
 import pytest
 import torch
 
@@ -20,6 +21,15 @@ def test_named_contexts_speak_the_users_units():
     assert reference.weights.tolist() == [0.5, 0.5]
 
 
+def test_a_data_frame_has_names_and_a_tensor_is_copied():
+    frame = pd.DataFrame({"lot": ["B", "A"], "wind": [0.0, 10.0]})
+    assert Finite(frame).on(SPACE.contexts).reference(NOTHING, 1, torch.Generator()).points[0].tolist() == [0.5, 0, 1]
+    points = torch.tensor([[0.2]], dtype=torch.float64)
+    model = Finite(points)
+    points[0] = 0.9
+    assert model.reference(NOTHING, 1, torch.Generator()).points.item() == 0.2
+
+
 def test_arrays_are_rows_in_the_users_units():
     space = Space(x=Real(0, 1), wind=Context(-10, 10))
     model = Finite([[-10.0], [0.0]], [1.0, 0.0]).on(space.contexts)
@@ -30,6 +40,9 @@ def test_arrays_are_rows_in_the_users_units():
     ("declaration", "message"),
     [
         (lambda: Finite([]), "at least one point"),
+        (lambda: Finite(5), "at least one point"),
+        (lambda: Finite([{"wind": 1}, 3]).on(Space(wind=Context(-10, 10)).contexts), "by name"),
+        (lambda: Finite([[5.0]]).reference(NOTHING, 1, torch.Generator()), "unit cube"),
         (lambda: Finite([[0.1], [0.2]], [0.5, 0.6]), "sum to 1"),
         (lambda: Finite([[0.1], [0.2]], [1.0]), "one weight per point"),
         (lambda: Finite([[float("nan")]]), "finite"),

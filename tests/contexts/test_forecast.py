@@ -31,3 +31,7 @@ def test_a_missing_forecast_says_so():
         Forecast().reference(NOTHING, 7, torch.Generator())
     with pytest.raises(InvalidInput, match="context model"):
         Forecast().given([0.5, 0.5])
+    with pytest.raises(InvalidInput, match="function of the step"):
+        Forecast(3)
+    with pytest.raises(InvalidInput, match="return a context model"):
+        Forecast(lambda step: 3).reference(NOTHING, 7, torch.Generator())

@@ -78,3 +78,5 @@ def test_bad_input_is_refused():
         KDE().reference(torch.empty(0, 1), 1, torch.Generator())
     with pytest.raises(InvalidInput, match="finite"):
         KDE().reference(torch.tensor([[float("nan")]]), 1, torch.Generator())
+    with pytest.raises(InvalidInput, match="vary"):
+        KDE().density(torch.zeros(1, 1), torch.full((3, 1), 0.3, dtype=torch.float64))

@@ -69,6 +69,9 @@ def test_dependent_variables_from_a_joint_sampler():
     [
         (lambda: Known(scipy.stats.norm), "frozen"),
         (lambda: Known([1.0]), "ppf"),
+        (lambda: Known([]), "law for each"),
+        (lambda: draw(Known(lambda n, g: g.uniform(size=n - 1))), "shape"),
+        (lambda: draw(Known(lambda n, g: ["a"] * n)), "numbers"),
         (lambda: Known(scipy.stats.norm(), samples=0), "samples"),
         (
             lambda: Known(scipy.stats.norm()).on(Space(a=Context(0, 1), b=Context(0, 1)).contexts),

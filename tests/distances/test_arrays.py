@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import allweather as aw
 
@@ -47,9 +48,31 @@ def test_points_on_a_line_may_be_a_flat_list():
         ((VALUES, WEIGHTS, aw.MMD(0.1)), r"worst_case\(points=...\)` must be given for MMD"),
         ((VALUES, WEIGHTS, aw.MMD(0.1), [0.0, 1.0]), "shape"),
         (([], [], aw.KL(0.1)), "values"),
+        ((VALUES + 1j, WEIGHTS, aw.KL(0.1)), "array of numbers"),
+        (([["1", "2", "3"]], WEIGHTS, aw.KL(0.1)), "array of numbers"),
+        ((VALUES, WEIGHTS, aw.Wasserstein(0.1), [0.0, np.nan, 1.0]), r"worst_case\(points=...\)` must be finite"),
         ((VALUES, WEIGHTS, aw.KL(aw.PowerLaw(1, 1))), "changes with the step"),
     ],
 )
 def test_bad_input_is_refused_by_name(arguments, message):
     with pytest.raises(aw.InvalidInput, match=message):
         aw.worst_case(*arguments)
+
+
+def test_an_empty_batch_is_an_empty_answer():
+    worst = aw.worst_case(np.empty((0, 3)), WEIGHTS, aw.TotalVariation(0.2))
+    assert worst.value.shape == (0,)
+    assert worst.weights.shape == (0, 3)
+
+
+def test_references_of_other_types_are_taken_or_refused_by_name():
+    values = torch.tensor(VALUES)
+    single = aw.Reference(torch.rand(3, 1), torch.tensor(WEIGHTS, dtype=torch.float32))
+    assert aw.Wasserstein(0.1).worst_case(values, single).value.dtype == torch.float64
+    grown = torch.tensor(WEIGHTS, requires_grad=True)
+    assert not aw.ChiSquared(0.1).worst_case(values, aw.Reference(torch.rand(3, 1), grown)).value.requires_grad
+    with pytest.raises(aw.InvalidInput, match=r"\(n, d_c\)"):
+        aw.KL(0.1).worst_case(values, aw.Reference(torch.rand(3), torch.tensor(WEIGHTS)))
+    with pytest.raises(aw.InvalidInput, match=r"KL.worst_case\(radius=...\)` must be one number or \(2,\)"):
+        aw.KL(0.1).worst_case(values, single, torch.rand(3))
+    assert aw.KL(np.float32(0.25)).number == 0.25

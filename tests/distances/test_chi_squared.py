@@ -36,6 +36,34 @@ def test_vertical_at_zero_unless_constant():
     assert ChiSquared(0).sensitivity(VALUES, REFERENCE).item() == pytest.approx(-VALUES.std(correction=0).item())
 
 
+@pytest.mark.parametrize(("weights", "radius"), [([0.5, 0.5], 1.0), ([0.25, 0.75], 3.0), ([0.5, 0.25, 0.25], 1.0)])
+def test_where_all_is_lost_the_slope_is_zero(weights, radius):
+    """At radius 1/p - 1 everything is on the lowest value, and the right derivative is 0."""
+    values = torch.arange(len(weights), dtype=torch.float64)
+    worst = ChiSquared(radius).worst_case(values, Reference.checked(torch.rand(len(weights), 1), weights))
+    assert (worst.value.item(), worst.slope.item()) == (pytest.approx(0, abs=1e-9), 0.0)
+    assert (
+        ChiSquared(0.999 * radius).worst_case(values, Reference.checked(torch.rand(len(weights), 1), weights)).slope < 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "weights", "radius", "expected"),
+    [
+        ([1e9, 5.0, 5.0], [0.0, 0.5, 0.5], 0.1, 5.0),
+        ([0.0, 1.0, 1.0], [1e-17, 0.5, 0.5], 0.1, 1.0),
+        ([-1e9, 0.0, 1.0], [1e-16, 0.5, 0.5], 0.1, -2.6662278),
+        ([8.8e8, 15.8e8], [1e-12, 1 - 1e-12], 1e9, 8.8e8 + 7e8 * (1 - 1e-12 - np.sqrt(1e9 * 1e-12 * (1 - 1e-12)))),
+    ],
+)
+def test_weights_many_orders_of_magnitude_apart(values, weights, radius, expected):
+    reference = Reference.checked(torch.rand(len(values), 1), weights)
+    worst = ChiSquared(radius).worst_case(torch.tensor(values, dtype=torch.float64), reference)
+    assert worst.value.item() == pytest.approx(expected, rel=1e-6)
+    assert worst.weights.sum().item() == pytest.approx(1, abs=1e-9)
+    assert worst.weights.min() >= 0
+
+
 def test_a_tiny_radius_keeps_its_digits():
     """mean - v is sqrt(radius * variance) to many digits, which a difference of large sums would lose."""
     worst = ChiSquared(1e-12).worst_case(VALUES + 1e3, REFERENCE)

@@ -76,6 +76,38 @@ def test_the_slope_at_zero_is_the_limit_when_some_have_none():
     assert at_zero.slope.item() == pytest.approx((near.value - mean).item() / 1e-5, rel=1e-3)
 
 
+def test_radii_of_zero_and_more_in_one_batch():
+    """Also their gradients."""
+    reference = Reference.checked(GRID[::11], [1 / 6] * 6)
+    distance = MMD(0, lengthscale=0.3)
+    values = torch.randn(2, 6, generator=torch.Generator().manual_seed(3), dtype=torch.float64).requires_grad_()
+    slopes = [distance.worst_case(values, reference, torch.tensor(r)).slope[1] for r in ([0.0, 0.2], [0.2, 0.2])]
+    one, two = (torch.autograd.grad(slope, values)[0][1] for slope in slopes)
+    torch.testing.assert_close(one, two)
+
+
+def test_tiny_radii_with_empty_contexts():
+    source = np.random.default_rng(0)
+    for _ in range(100):
+        p = source.dirichlet(np.ones(3))
+        p[0] = 0
+        reference = Reference.checked(source.random((3, 1)), p / p.sum())
+        values, radius = torch.tensor(source.normal(size=3)), 10 ** source.uniform(-10, -8)
+        worst, limit = (MMD(r).worst_case(values, reference) for r in (radius, 0.0))
+        assert worst.slope.item() == pytest.approx(limit.slope.item(), rel=1e-3)
+        assert MMD(0).between(worst.weights, reference).item() <= radius * (1 + 1e-5)
+
+
+def test_contexts_far_from_the_origin():
+    """A million apart from zero, as time stamps are."""
+    points = GRID[::2] + 1e6
+    worst = MMD(0.1, lengthscale=0.1).worst_case(torch.sin(7 * GRID[::2, 0]), Reference.checked(points, [1 / 32] * 32))
+    near = MMD(0.1, lengthscale=0.1).worst_case(
+        torch.sin(7 * GRID[::2, 0]), Reference.checked(GRID[::2], [1 / 32] * 32)
+    )
+    assert worst.value.item() == pytest.approx(near.value.item(), abs=1e-6)
+
+
 def test_the_median_heuristic():
     points = torch.tensor([[0.0], [0.1], [1.0]], dtype=torch.float64)
     reference = Reference.checked(points, [1 / 3] * 3)

@@ -67,6 +67,29 @@ def test_the_wrong_conjugate_is_refused():
         Phi(0.1, phi=lambda u: u, conjugate=lambda s: 0 * s)
 
 
+@pytest.mark.parametrize(
+    "arguments", [("a", "b"), (torch.exp, 3), (torch.exp, torch.exp, "x"), (torch.exp, torch.exp, -5)]
+)
+def test_what_is_no_function_or_price_is_refused(arguments):
+    with pytest.raises(InvalidInput, match=r"Phi\("):
+        Phi(0.1, *arguments)
+
+
+def test_a_recession_that_is_not_phis_own_is_refused():
+    _, phi, conjugate, _ = SAME["chi-squared"]
+    with pytest.raises(InvalidInput, match="limit of phi"):
+        Phi(0.1, phi, conjugate, recession=3.0)
+
+
+def test_slopes_at_kinks_are_right_derivatives():
+    _, phi, conjugate, recession = SAME["total variation"]
+    reference = Reference.checked(torch.rand(4, 1), [0.25] * 4)
+    values = torch.arange(4, dtype=torch.float64)
+    for radius, slope in ((0.0, -1.5), (0.5, -1.0), (1.0, -0.5)):
+        found = Phi(radius, phi, conjugate, recession).worst_case(values, reference).slope.item()
+        assert found == pytest.approx(slope, rel=1e-6)
+
+
 def test_is_found_by_name_and_takes_a_schedule():
     assert Phi.named("hellinger") is Hellinger
     assert Hellinger(lambda t: 1 / t).at(Progress(step=4)).radius == 0.25
@@ -78,5 +101,5 @@ def test_sensitivity_of_smooth_and_kinked_divergences():
     expected = closed(0).sensitivity(values, reference)
     torch.testing.assert_close(Phi(0, phi, conjugate).sensitivity(values, reference), expected, check_dtype=False)
     _, phi, conjugate, recession = SAME["total variation"]
-    with pytest.raises(InvalidInput, match="kink"):
-        Phi(0, phi, conjugate, recession).sensitivity(values, reference)
+    assert Phi(0, phi, conjugate, recession).rate == 1
+    assert Phi(0, phi, conjugate, recession).sensitivity(values, reference).item() == pytest.approx(-1.0)

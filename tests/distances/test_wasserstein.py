@@ -67,6 +67,25 @@ def test_the_slope_at_zero_is_the_steepest_way_down_from_a_point_with_mass():
     assert worst.value.item() == 0.5
 
 
+@pytest.mark.parametrize("spacing", [1e-9, 1e-7])
+def test_points_that_nearly_coincide(spacing):
+    source = np.random.default_rng(0)
+    points = source.random((30, 2))
+    points[:15] = points[0] + spacing * source.random((15, 2))
+    values, reference = torch.tensor(source.normal(size=30)), Reference.checked(points, np.full(30, 1 / 30))
+    assert Wasserstein(0.0).worst_case(values, reference).value.item() == pytest.approx(values.mean().item())
+    assert Wasserstein(0.0).costs(reference).diagonal().abs().max() == 0
+
+
+def test_it_measures_its_own_adversary_at_any_radius():
+    source = np.random.default_rng(5)
+    for radius in (1e-12, 1e-9, 1e-3):
+        for _ in range(20):
+            reference = Reference.checked(source.random((12, 2)), source.dirichlet(np.ones(12)))
+            worst = Wasserstein(radius).worst_case(torch.tensor(source.normal(size=12)), reference)
+            assert Wasserstein(radius).between(worst.weights, reference).item() <= radius * 1.001 + 1e-15
+
+
 def test_a_hundred_thousand_contexts_on_a_line():
     points = torch.linspace(0, 1, 100_000, dtype=torch.float64)[:, None]
     reference = Reference(points, torch.full((100_000,), 1e-5, dtype=torch.float64))

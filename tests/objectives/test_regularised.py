@@ -42,6 +42,13 @@ def test_a_scheduled_radius():
     assert VarianceRegularised(PowerLaw(1, 0.5)).at(Progress(step=4)) == VarianceRegularised(0.5)
 
 
+def test_a_schedule_must_be_resolved_first():
+    reference = Reference.checked([[0.0], [1.0]], [0.5, 0.5])
+    for papers in (VarianceRegularised, RangeRegularised):
+        with pytest.raises(InvalidInput, match="changes with the step"):
+            papers(PowerLaw(1, 0.5))(torch.tensor([1.0, 2.0]), reference)
+
+
 def test_bad_declarations_are_refused():
     for papers in (VarianceRegularised, RangeRegularised):
         with pytest.raises(InvalidInput, match="radius"):

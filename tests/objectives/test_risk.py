@@ -73,6 +73,14 @@ def test_the_ends_of_the_scale():
     assert EntropicRisk(1e4)(values, reference) == pytest.approx(1.0, abs=1e-3)
 
 
+@pytest.mark.parametrize("aversion", [1e-17, 1e-12, 1e-6])
+def test_little_aversion_is_almost_the_mean(aversion):
+    reference = Reference.checked([[0.0], [1.0]], [0.25, 0.75])
+    values = torch.tensor([1.0, 2.0], dtype=torch.float64)
+    expected = 1.75 - aversion * (0.25 * 0.75) / 2
+    assert EntropicRisk(aversion)(values, reference).item() == pytest.approx(expected, abs=1e-12)
+
+
 def test_more_caution_is_never_more():
     levels = np.linspace(0.05, 1, 20)
     table = torch.stack([CVaR(float(level))(VALUES, EQUAL) for level in levels])

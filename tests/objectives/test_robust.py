@@ -134,3 +134,11 @@ def test_schedules_are_resolved_by_at():
 def test_bad_declarations_are_refused(declaration, message):
     with pytest.raises(InvalidInput, match=message):
         declaration()
+
+
+@pytest.mark.parametrize("distance", DISTANCES, ids=lambda d: type(d).__name__)
+def test_constant_functions_have_a_gradient(distance):
+    values = torch.full((12,), 2.0, dtype=torch.float64, requires_grad=True)
+    for objective in (MeanRisk(0.5, distance), MinimaxApproximation(distance), WorstCaseSensitivity(distance)):
+        (gradient,) = torch.autograd.grad(objective(values, REFERENCE), values)
+        assert bool(torch.isfinite(gradient).all())

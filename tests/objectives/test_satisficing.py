@@ -89,3 +89,39 @@ def test_bad_declarations_are_refused():
         RobustSatisficing(math.nan, KL(0))
     with pytest.raises(InvalidInput, match="distance"):
         RobustSatisficing(1.0, "kl")
+
+
+@pytest.mark.parametrize(
+    "distance", [TotalVariation(0), Wasserstein(0), MMD(0, lengthscale=0.5)], ids=lambda d: type(d).__name__
+)
+@pytest.mark.parametrize("offset", [0.0, 100.0, 5e3])
+def test_a_target_at_the_mean_costs_the_sensitivity(distance, offset):
+    """bocu, Eq. 12, also where rounding puts the mean a little above or below itself."""
+    values = VALUES + offset
+    for row in values:
+        target = (row @ REFERENCE.weights).item()
+        expected = distance.sensitivity(row, REFERENCE).item()
+        assert RobustSatisficing(target, distance)(row, REFERENCE).item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("distance", [ChiSquared(0), KL(0)], ids=lambda d: type(d).__name__)
+def test_a_target_at_the_mean_is_out_of_reach_where_v_falls_vertically(distance):
+    assert RobustSatisficing(MEAN[0].item(), distance)(VALUES[0], REFERENCE).item() == -math.inf
+
+
+@pytest.mark.parametrize("below", [1e-3, 1e-5, 1e-7])
+def test_close_to_the_mean_chi_squared_costs_a_quarter_of_the_variance(below):
+    """Near radius 0 v is mean - sqrt(radius variance), whose tangents start at mean - sqrt(radius variance)/2."""
+    values, p = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), torch.tensor([0.5, 0.25, 0.25], dtype=torch.float64)
+    mean = (values @ p).item()
+    variance = (p @ (values - mean) ** 2).item()
+    found = RobustSatisficing(mean - below, ChiSquared(0))(values, Reference.checked(torch.rand(3, 1), p)).item()
+    assert found == pytest.approx(-variance / (4 * below), rel=1e-5)
+
+
+def test_tiny_values_and_tiny_weights():
+    values, p = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), [1e-14, 0.5, 0.5 - 1e-14]
+    reference = Reference.checked(torch.rand(3, 1), p)
+    assert RobustSatisficing(2.3, ChiSquared(0))(values, reference).item() == pytest.approx(-0.3125, rel=1e-6)
+    small = RobustSatisficing(1.7500001e-9, TotalVariation(0))
+    assert small(1e-9 * values, Reference.checked(torch.rand(3, 1), [0.5, 0.25, 0.25])).item() == -math.inf

@@ -31,9 +31,10 @@ class Reference(NamedTuple):
     def checked(cls, points: Any, weights: Any, where: str = "Reference") -> Reference:
         """A reference from anything array-like, with clear errors for what is not one."""
         points = as_tensor(points, f"{where}(points=...)")
+        points = points.detach() if points.requires_grad else points
         require(points.ndim == 2, f"{where}(points=...)", "have shape (n, d_c)", tuple(points.shape))
         require(points.shape[0] > 0, f"{where}(points=...)", "have at least one point", tuple(points.shape))
-        return cls(points, as_weights(weights, points.shape[0], f"{where}(weights=...)"))
+        return cls(points, as_weights(weights, points.shape[0], f"{where}(weights=...)").detach())
 
 
 class ContextModel(Named, ABC):
@@ -82,10 +83,18 @@ def with_unseen(reference: Reference, unseen: int, generator: Generator) -> Refe
 def require_contexts(contexts: Tensor, model: ContextModel) -> None:
     """Refuse to estimate a distribution from nothing."""
     where = f"{type(model).__name__}.reference(contexts=...)"
-    require(
-        contexts.ndim == 2 and contexts.shape[0] > 0,
-        where,
-        "hold at least one context",
-        tuple(contexts.shape),
-    )
+    require(contexts.ndim == 2, where, "have shape (t, d_c)", tuple(contexts.shape))
+    require(contexts.shape[0] > 0, where, "hold at least one context", tuple(contexts.shape))
     require(bool(torch.isfinite(contexts).all()), where, "be finite", "NaN or infinity among them")
+    require(contexts.dtype == torch.float64, where, "be float64", contexts.dtype)
+
+
+def fitted(values: Any, reference: Reference, where: str) -> tuple[Tensor, Reference]:
+    """Values (..., n) and a reference on n points, checked to belong together."""
+    values = as_tensor(values, f"{where}(values=...)")
+    points, weights = reference
+    reference = Reference.checked(points, weights, f"{where}(reference=...)")
+    n = reference.points.shape[0]
+    requirement = f"have {n} as its last dimension, one value per point of the reference"
+    require(values.ndim >= 1 and values.shape[-1] == n, f"{where}(values=...)", requirement, tuple(values.shape))
+    return values, reference

@@ -34,15 +34,20 @@ class Finite(ContextModel):
     _encoded: Reference | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        require(len(self.points) > 0, "Finite(points=...)", "have at least one point", self.points)
+        if hasattr(self.points, "to_dict"):  # a pandas DataFrame: its columns are names
+            object.__setattr__(self, "points", self.points.to_dict("records"))
+        sized = hasattr(self.points, "__len__") and len(self.points) > 0
+        require(sized, "Finite(points=...)", "have at least one point", self.points)
         if not _named(self.points):
-            self._checked(self.points)
+            points = as_tensor(self.points, "Finite(points=...)").detach().clone()
+            object.__setattr__(self, "points", points)
+            self._checked(points)
 
     def on(self, box: Box) -> Self:
         """The same contexts as points of the unit cube of `box`."""
         if _named(self.points):
             return replace(self, _encoded=self._checked(box.encode(list(self.points))))
-        points = as_tensor(self.points, "Finite(points=...)")
+        points = self.points
         require(
             points.ndim == 2 and points.shape[1] == len(box),
             "Finite(points=...)",
@@ -60,6 +65,8 @@ class Finite(ContextModel):
             raise InvalidInput(
                 "`Finite(points=...)` has named contexts: give it the space first, `.on(space.contexts)`"
             )
+        inside = bool(((self.points >= 0) & (self.points <= 1)).all())
+        require(inside, "Finite(points=...)", "lie in the unit cube, or be given their space with `.on`", self.points)
         return self._checked(self.points)
 
     def _checked(self, points: Any) -> Reference:

@@ -30,6 +30,10 @@ class Forecast(ContextModel):
     distribution: ContextModel | None = None
     box: Box | None = None
 
+    def __post_init__(self) -> None:
+        fits = self.by_step is None or callable(self.by_step)
+        require(fits, "Forecast(by_step=...)", "be a function of the step", self.by_step)
+
     def given(self, distribution: ContextModel) -> Self:
         """This forecast with the distribution for the coming step."""
         require(isinstance(distribution, ContextModel), "Forecast.given(...)", "be a context model", distribution)
@@ -44,6 +48,8 @@ class Forecast(ContextModel):
         distribution = self.distribution
         if distribution is None and self.by_step is not None:
             distribution = self.by_step(step)
+            fits = isinstance(distribution, ContextModel)
+            require(fits, f"Forecast(by_step=...)({step})", "return a context model", distribution)
         if distribution is None:
             raise InvalidInput(f"`Forecast` has no distribution for step {step}: call `.given(distribution)` first")
         if self.box is not None:

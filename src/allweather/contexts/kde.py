@@ -9,7 +9,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.contexts.base import ContextModel, Reference, require_contexts, sobol, with_unseen
-from allweather.errors import require_count, require_number
+from allweather.errors import require, require_count, require_number
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class KDE(ContextModel):
     """A Gaussian kernel density estimate, sampled with quasi-Monte-Carlo and clipped to the box.
 
     The kernel is `exp(-u^2 / 2)`; the paper's formula drops the half, its code does not (ERRATA). Contexts that are
-    all equal have no spread to estimate: the estimate is then that one point.
+    all equal have no spread to estimate: all samples are then that one point.
 
     Example:
         >>> seen = torch.linspace(0, 1, 11, dtype=torch.float64)[:, None]
@@ -50,6 +50,10 @@ class KDE(ContextModel):
         """The estimated density (m,) at points (m, d_c), before any clipping to the box (kde, Eq. 2)."""
         require_contexts(contexts, self)
         width = self.bandwidths(contexts)
+        varied = bool((width > 0).all())
+        require(
+            varied, "KDE.density(contexts=...)", "vary in every dimension, or have a bandwidth given", contexts.tolist()
+        )
         scaled = (at[:, None, :] - contexts) / width
         log_kernel = -0.5 * scaled.square().sum(-1) - width.log().sum() - 0.5 * at.shape[1] * math.log(2 * math.pi)
         return log_kernel.exp().mean(-1)

@@ -55,14 +55,7 @@ class Known(ContextModel):
             inner = variable.variable if isinstance(variable, Context) else variable
             require(isinstance(inner, Real), f"Known(law=...) of {name}", "be over a real variable", inner)
         if isinstance(self.law, Mapping):
-            missing, unknown = [n for n in box if n not in self.law], [n for n in self.law if n not in box]
-            told = (missing, unknown)
-            require(
-                not missing and not unknown,
-                "Known(law=...)",
-                f"name exactly {list(box)}; missing, unknown",
-                told,
-            )
+            require(set(self.law) == set(box), "Known(law=...)", f"name exactly {list(box)}", list(self.law))
         elif not _is_sampler(self.law):
             laws = self._laws()
             require(
@@ -92,22 +85,18 @@ class Known(ContextModel):
         source = np.random.default_rng(seed)
         law = self.law
         drawn = law.rvs(size=self.samples, random_state=source) if hasattr(law, "rvs") else law(self.samples, source)
-        draws = np.asarray(drawn, dtype=np.float64)
-        draws = draws.reshape(self.samples, -1) if draws.ndim == 1 else draws
+        draws = np.asarray(drawn)
+        require(draws.dtype.kind in "biuf", "Known(law=...)", "draw numbers", drawn)
+        draws = draws[:, None] if draws.ndim == 1 else draws
         expected = (self.samples, draws.shape[-1] if self.box is None else len(self.box))
         require(draws.shape == expected, "Known(law=...)", f"draw an array of shape {expected}", draws.shape)
-        return draws
+        return draws.astype(np.float64)
 
     def _to_unit(self, draws: np.ndarray) -> Tensor:
         if self.box is None:
             return as_tensor(np.clip(draws, 0, 1), "Known(law=...)")
-        columns = []
-        for i, variable in enumerate(self.box.values()):
-            real = variable.variable if isinstance(variable, Context) else variable
-            assert isinstance(real, Real)
-            clipped = np.clip(draws[:, i], real.lower, real.upper)
-            low, high, at = (np.log(v) if real.log else np.asarray(v) for v in (real.lower, real.upper, clipped))
-            columns.append((at - low) / (high - low))
+        reals = [variable.variable if isinstance(variable, Context) else variable for variable in self.box.values()]
+        columns = [real.to_unit(draws[:, i]) for i, real in enumerate(reals) if isinstance(real, Real)]
         return as_tensor(np.stack(columns, axis=1), "Known(law=...)")
 
     def _laws(self) -> list[Any]:
@@ -116,6 +105,7 @@ class Known(ContextModel):
             laws = [self.law[name] for name in names]
         else:
             laws = list(self.law) if isinstance(self.law, Sequence) else [self.law]
+        require(len(laws) > 0, "Known(law=...)", "have a law for each context variable", self.law)
         for law in laws:
             # The distribution itself has a `ppf` too, but takes its parameters on every call.
             if not hasattr(law, "ppf") or isinstance(law, scipy.stats.rv_continuous | scipy.stats.rv_discrete):

@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple, Self
 import torch
 from torch import Tensor
 
-from allweather.contexts import Reference
+from allweather.contexts import Reference, fitted
 from allweather.errors import InvalidInput, require, require_number
 from allweather.registry import Named
 from allweather.schedules import Custom, Progress, Schedule
-from allweather.tensors import as_tensor, as_weights, increasing_root, with_gradient
+from allweather.tensors import ROUNDING, as_tensor, increasing_root, with_gradient
 
 Radius = float | Schedule | Callable[[int], float]
 
@@ -36,9 +36,6 @@ class Distance(Named, ABC):
 
     needs_points: ClassVar[bool] = False
     """Whether it asks where the contexts lie, not only how likely they are."""
-    rate: ClassVar[float] = 1.0
-    """v falls like radius**rate near 0; `sensitivity` is the coefficient."""
-
     block: ClassVar[int] = 2**16
     """Decisions are solved in blocks of about this many values, which stay in cache."""
 
@@ -50,6 +47,11 @@ class Distance(Named, ABC):
             object.__setattr__(self, "radius", Custom(self.radius))
         if not isinstance(self.radius, Schedule):
             require_number(self.radius, f"{type(self).__name__}(radius=...)", low=0)
+
+    @property
+    def rate(self) -> float:
+        """V falls like radius**rate near 0; `sensitivity` is the coefficient."""
+        return 1.0
 
     @abstractmethod
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
@@ -82,18 +84,10 @@ class Distance(Named, ABC):
             >>> worst.value.item(), worst.slope.item(), worst.weights.tolist()
             (1.25, -0.5, [0.75, 0.25, 0.0])
         """
-        name = type(self).__name__
-        values = as_tensor(values, f"{name}.worst_case(values=...)")
-        points, n = reference.points, reference.points.shape[0]
-        require(
-            values.ndim >= 1 and values.shape[-1] == n and values.numel() > 0,
-            f"{name}.worst_case(values=...)",
-            f"have {n} as its last dimension, one value per point of the reference",
-            tuple(values.shape),
-        )
-        reference = Reference(points, as_weights(reference.weights, n, f"{name}.worst_case(reference.weights=...)"))
-        leading, flat = values.shape[:-1], values.reshape(-1, n)
-        rows = max(1, self.block // n)
+        values, reference = fitted(values, reference, f"{type(self).__name__}.worst_case")
+        leading, n = values.shape[:-1], values.shape[-1]
+        flat = values.reshape(-1, n)
+        rows = self._rows(n)
         blocks = zip(flat.split(rows), self._radius_for(leading, radius).split(rows), strict=True)
         parts = zip(*(self._solve(v, reference, r) for v, r in blocks), strict=True)
         value, slope, weights = (torch.cat(part) for part in parts)
@@ -102,6 +96,8 @@ class Distance(Named, ABC):
 
     def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """How fast v falls at radius 0, (...,): its right derivative there in radius**rate."""
+        if self.rate != 1:
+            raise NotImplementedError(f"{type(self).__name__} falls like radius**{self.rate:g} and must say how fast")
         return self.worst_case(values, reference, radius=0.0).slope
 
     def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
@@ -115,7 +111,6 @@ class Distance(Named, ABC):
         f = flat.detach()
         reach = self.to_points(reference)
         lowest, where = torch.where(torch.isfinite(reach), f, torch.inf).min(-1)
-        mean = f @ reference.weights
 
         def tangent_below_target(log_radius: Tensor) -> tuple[Tensor, Tensor]:
             worst = self.worst_case(f, reference, log_radius.exp())
@@ -124,11 +119,31 @@ class Distance(Named, ABC):
 
         # The best line through (0, target) touches v where v's own tangent starts at the target.
         high = reach[where].clamp_min(1e-300).log()
-        _, log_radius = increasing_root(tangent_below_target, high - 30, high, high - 1)
+        low = high.clamp_max(0) - 60
+        _, log_radius = increasing_root(tangent_below_target, low, high, high - 1)
         radius = log_radius.exp()
-        touching = (target - self.worst_case(flat, reference, radius).value) / radius
-        slope = torch.where(target <= lowest, 0.0, torch.where(target > mean, torch.inf, touching))
-        return slope.reshape(leading)
+        worst = self.worst_case(f, reference, radius)
+        # At a kink the line is no tangent; where v is smooth its slope keeps digits that the difference loses.
+        touching = (target - worst.value) / radius if self.rate == 1 else -worst.slope
+        touching = with_gradient(touching, lambda: -worst.weights / radius[:, None], flat)
+        return self._fragility(flat, reference, target, lowest, touching).reshape(leading)
+
+    def _fragility(
+        self, values: Tensor, reference: Reference, target: float, lowest: Tensor, between: Tensor
+    ) -> Tensor:
+        """`between` for targets between the lowest value and the mean, and what holds at and beyond these."""
+        mean = values @ reference.weights
+        rounding = ROUNDING * (values.detach().amax(-1) - lowest + mean.detach().abs())
+        at_mean = (target - mean).abs() <= rounding
+        result = torch.where(target > mean, torch.inf, between)
+        if bool(at_mean.any()):
+            steepest = -self.sensitivity(values, reference) if self.rate == 1 else torch.full_like(mean, torch.inf)
+            result = torch.where(at_mean, steepest, result)
+        return torch.where(target <= lowest, 0.0, result)
+
+    def _rows(self, n: int) -> int:
+        """How many decisions to solve at a time."""
+        return max(1, self.block // n)
 
     @property
     def number(self) -> float:
@@ -155,4 +170,8 @@ class Distance(Named, ABC):
         chosen = self.number if radius is None else radius
         tensor = as_tensor(chosen, f"{name}.worst_case(radius=...)").detach()
         require(bool((tensor >= 0).all()), f"{name}.worst_case(radius=...)", "be at least 0", tensor.min().item())
+        fits = tensor.ndim <= len(leading) and all(
+            size in (1, there) for size, there in zip(tensor.shape[::-1], leading[::-1], strict=False)
+        )
+        require(fits, f"{name}.worst_case(radius=...)", f"be one number or {tuple(leading)}", tuple(tensor.shape))
         return tensor.expand(leading).reshape(-1)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.f_divergence import lowest_on_support, tilt_gradient
-from allweather.tensors import ascending, with_gradient
+from allweather.distances.f_divergence import deviation, lowest_on_support, tilt_gradient
+from allweather.tensors import ROUNDING, ascending, with_gradient
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,11 @@ class ChiSquared(Distance):
     """
 
     aliases = ("chi2",)
-    rate: ClassVar[float] = 0.5
+
+    @property
+    def rate(self) -> float:
+        """V falls like the root of the radius."""
+        return 0.5
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
         """The divergence; infinite where mass lies on points of weight zero."""
@@ -38,40 +41,62 @@ class ChiSquared(Distance):
 
     def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """Minus the standard deviation: v falls like `mean - sqrt(radius * variance)`."""
-        p = reference.weights
-        mean = (p * values).sum(-1, keepdim=True)
-        return -(p * (values - mean).square()).sum(-1).sqrt()
+        return -deviation(values, reference.weights)
 
     def to_points(self, reference: Reference) -> Tensor:
         """`1/p - 1`."""
         return 1 / reference.weights - 1
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
-        f, p = values.detach(), reference.weights
-        height, mass = ascending(f, p)
+        f, p, size = values.detach(), reference.weights, radius[:, None]
         floor = lowest_on_support(f, p)
-        height -= floor
-        size = radius[:, None]
-        first = mass * height
-        below, first_below, second_below = mass.cumsum(-1), first.cumsum(-1), (first * height).cumsum(-1)
-        # Ratios q/p proportional to max(t - height, 0) diverge from 1 the less the larger t is: a point has mass left
-        # if the line that ends just there would still diverge by more than the radius.
-        ratios = height * below - first_below
-        squares = (ratios - first_below).mul_(height).add_(second_below)
-        last = (squares >= ratios.square_().mul_(1 + size)).sum(-1, keepdim=True) - 1
+        height = f - floor
+        centre = (height @ p)[:, None]
+        height -= centre  # moments about the mean keep their digits
+        total, mean, variance, last = _inside(height, p, size)
 
-        total, first, second = (sums.gather(-1, last) for sums in (below, first_below, second_below))
-        mean = first / total
-        variance = (second / total - mean * mean).clamp_min(0)
-        slack = (size * total - (below[:, -1:] - total)).clamp_min(0)  # exactly the radius while every point is inside
-        # Beyond the last point the line is negative; with no spread it falls off behind the lowest value.
+        slack = (size * total - (1 - total)).clamp_min(0)
+        slack = torch.where(last >= height.amax(-1, keepdim=True), size, slack)
         spread = variance > 0
-        tilt = torch.where(spread, (slack / variance).sqrt(), 1e300)
-        weights = (f - floor - mean).mul_(-tilt).add_(1).mul_(p).clamp_(min=0).div_(total)
-        value = floor + mean - (slack * variance).sqrt()
+        tilt = torch.where(spread, (slack / variance).sqrt(), 0.0)
+        # Ratios q/p fall on a line; beyond the last point inside it is negative.
+        weights = (height - mean).mul_(-tilt).add_(1).mul_(p).clamp_(min=0).div_(total)
+        if not bool(spread.all()):
+            lowest = p * (f <= floor)
+            weights = torch.where(spread, weights, lowest / lowest.sum(-1, keepdim=True))
+        value = torch.where(spread, floor + centre + mean - (slack * variance).sqrt(), floor).squeeze(-1)
         slope = torch.where(spread, -0.5 * total * (variance / slack).sqrt(), 0.0).squeeze(-1)
 
         def gradient() -> Tensor:
             return tilt_gradient(slope, f, p * (weights > 0))
 
-        return Worst(value.squeeze(-1), with_gradient(slope, gradient, values), weights)
+        return Worst(value, with_gradient(slope, gradient, values), weights)
+
+
+def _inside(
+    height: Tensor,  # (b, n)
+    p: Tensor,  # (n,)
+    radius: Tensor,  # (b, 1)
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Mass, mean and variance of the points that keep some mass, and the largest height among them, (b, 1) each.
+
+    Ratios q/p proportional to `max(t - height, 0)` diverge from 1 the less the larger t is: a point keeps some mass if
+    the line that ends just there would still diverge by more than the radius.
+    """
+    ordered, mass = ascending(height, p)
+    moment = mass * ordered
+    below, first_below, second_below = mass.cumsum(-1), moment.cumsum(-1), (moment * ordered).cumsum(-1)
+    ratios = ordered * below - first_below
+    squares = (ratios - first_below).mul_(ordered).add_(second_below)
+    kept = squares > ratios.square_().mul_((1 + radius) * (1 + ROUNDING))
+    place = torch.where(kept, torch.arange(len(p), device=p.device), 0).amax(-1, keepdim=True)
+
+    last = ordered.gather(-1, place)
+    total, first, second = (sums.gather(-1, place) for sums in (below, first_below, second_below))
+    mean, second = first / total, second / total
+    variance = torch.where(place > 0, second - mean * mean, 0.0)
+    blurred = ((variance < 1e-6 * second) & (place > 0)).squeeze(-1)
+    if bool(blurred.any()):  # too much cancels in the difference: take the sum of squares about the mean itself
+        w, off = p * (height[blurred] <= last[blurred]), height[blurred] - mean[blurred]
+        variance[blurred] = (w * off * off).sum(-1, keepdim=True) / total[blurred]
+    return total, mean, variance, last

@@ -25,6 +25,17 @@ def lowest_on_support(
     return values.amin(-1, keepdim=True)
 
 
+def deviation(
+    values: Tensor,  # (..., n)
+    weights: Tensor,  # (n,)
+) -> Tensor:
+    """The standard deviation (...,), with gradient 0 where it is 0."""
+    mean = values @ weights
+    variance = (weights * (values - mean[..., None]).square()).sum(-1)
+    spread = variance > 0
+    return torch.where(spread, torch.where(spread, variance, 1.0).sqrt(), 0.0)
+
+
 def tilt_gradient(
     slope: Tensor,  # (b,)
     values: Tensor,  # (b, n)

@@ -63,8 +63,11 @@ class KernelBall:
             dense = torch.linalg.cholesky(self.gram + torch.diag_embed(diagonal))
             return lambda *b: list(torch.cholesky_solve(torch.stack(b, -1), dense).unbind(-1))
         basis, d = self.basis[:, :r], 1 / (diagonal + self.floor)
-        products = (basis[:, :, None] * basis[:, None, :]).reshape(n, r * r)
-        inner = torch.addmm(torch.eye(r, dtype=d.dtype, device=d.device).view(-1), d, products).view(-1, r, r)
+        if n * r * r <= 2**24:
+            inner = (d @ (basis[:, :, None] * basis[:, None, :]).reshape(n, r * r)).view(-1, r, r)
+        else:
+            inner = (basis.T * d[:, None, :]) @ basis
+        inner.diagonal(dim1=1, dim2=2).add_(1)
         small = torch.linalg.cholesky(inner)
 
         def solve(*b: Tensor) -> list[Tensor]:
@@ -88,16 +91,18 @@ class KernelBall:
         q, multiplier = self._worst(height, p, radius[:, None])
         return q, self._of_distance(multiplier, radius, scale)
 
-    def slope_gradient(self, values: Tensor, p: Tensor, radius: Tensor, q: Tensor) -> Tensor:
+    def slope_gradient(self, values: Tensor, p: Tensor, radius: Tensor, q: Tensor, multiplier: Tensor) -> Tensor:
         """Derivative (b, n) of the slope in the values, on the support of the worst q."""
-        if bool((radius == 0).any()):
-            _, direction = self._direction_at_zero(values, p)
-            return direction
-        # A point that holds less than this sits at a kink, or is rounding.
-        face = self.face(q > 1e-7, values, p, radius[:, None])
-        steepness = (face.length * face.room).clamp_min(1e-300).sqrt()
-        _, multiplier = self.worst(values, p, radius)
-        return torch.where(multiplier[:, None] > 0, -radius[:, None] * face.direction / steepness, 0.0)
+        gradient = torch.zeros_like(values)
+        zero, sloping = (radius == 0).nonzero().squeeze(-1), ((radius > 0) & (multiplier > 0)).nonzero().squeeze(-1)
+        if len(zero):
+            gradient[zero] = self._direction_at_zero(values[zero], p)[1]
+        if len(sloping):
+            size = radius[sloping, None]
+            # A point that holds less than this sits at a kink, or is rounding.
+            face = self.face(q[sloping] > 1e-7, values[sloping], p, size)
+            gradient[sloping] = -size * face.direction / (face.length * face.room).clamp_min(1e-300).sqrt()
+        return gradient
 
     def face(
         self,
@@ -136,7 +141,7 @@ class KernelBall:
         gap = total(q * (reduced - reduced.amin(-1, keepdim=True))) + multiplier * slack.abs() - rounding
         return gap.where(slack > -1e-8 * radius**2, torch.inf)
 
-    def _worst(self, height: Tensor, p: Tensor, radius: Tensor) -> tuple[Tensor, Tensor]:
+    def _worst(self, height: Tensor, p: Tensor, radius: Tensor, from_zero: bool = False) -> tuple[Tensor, Tensor]:
         """As `worst`, of values between 0 and 1, with the multiplier (b, 1) of half the squared norm."""
         direction = self._project(height)
         length = total(height * direction).clamp_min(0)
@@ -152,11 +157,22 @@ class KernelBall:
         multiplier = torch.where(exhausted, 0.0, multiplier)
         inside = inside | exhausted.squeeze(-1)
         rest = (~inside).nonzero().squeeze(-1)
+        if len(rest) and not from_zero and bool((radius[rest] < 1e-3 * p[p > 0].min()).any()):
+            rest = self._tiny(rest, q, multiplier, height, p, radius)
         if len(rest) and self.well_conditioned:
             rest = self._active_sets(rest, q, multiplier, height, p, radius)
         if len(rest):
             q[rest], multiplier[rest] = interior_point.minimise(self, height[rest], p, radius[rest])
         return q, multiplier
+
+    def _tiny(self, rows: Tensor, q: Tensor, multiplier: Tensor, height: Tensor, p: Tensor, radius: Tensor) -> Tensor:
+        """Fill in the rows whose radius empties no point with mass: q leaves p along a straight line."""
+        steepness, direction = self._direction_at_zero(height[rows], p)
+        straight = p + radius[rows] * direction
+        solved = (straight >= 0).all(-1)
+        q[rows[solved]] = straight[solved]
+        multiplier[rows[solved]] = (steepness[:, None] / radius[rows])[solved]
+        return rows[~solved]
 
     def _active_sets(
         self, rows: Tensor, q: Tensor, multiplier: Tensor, height: Tensor, p: Tensor, radius: Tensor
@@ -217,17 +233,18 @@ class KernelBall:
         and the radius by any that empties no point of it.
         """
         spread = (p > 0).to(p.dtype) / (p > 0).sum()
-        steepness = torch.zeros_like(values[:, 0])
-        direction = torch.zeros_like(values)
-        left = (values.amax(-1) > values.amin(-1)).nonzero().squeeze(-1)
-        radius = 1e-2 / len(p)
-        while len(left):
-            size = torch.full_like(steepness[left], radius)
-            q, multiplier = self.worst(values[left], spread, size)
+        low, high = values.aminmax(dim=-1, keepdim=True)
+        height = (values - low) / (high - low).clamp_min(torch.finfo(values.dtype).tiny)
+        steepness, direction = torch.zeros_like(values[:, 0]), torch.zeros_like(values)
+        left = (high > low).squeeze(-1).nonzero().squeeze(-1)
+        for radius in (1e-2 / len(p), 1e-4 / len(p), 1e-6 / len(p)):
+            if not len(left):
+                break
+            size = torch.full_like(low[left], radius)
+            q, multiplier = self._worst(height[left], spread, size, from_zero=True)
             direction[left] = (q - spread) / radius
-            steepness[left] = multiplier
-            left = left[(q[:, p > 0] <= 0).any(-1)] if radius > 1e-9 else left[:0]
-            radius /= 100
+            steepness[left] = (multiplier * radius * (high - low)[left]).squeeze(-1)
+            left = left[(q[:, p > 0] <= 0).any(-1)]
         return steepness, direction
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.f_divergence import LARGEST_LOG_TILT, lowest_on_support, tilt_gradient
+from allweather.distances.f_divergence import LARGEST_LOG_TILT, deviation, lowest_on_support, tilt_gradient
 from allweather.tensors import ROUNDING, increasing_root, with_gradient
 
 
@@ -26,7 +25,10 @@ class KL(Distance):
         1.3983
     """
 
-    rate: ClassVar[float] = 0.5
+    @property
+    def rate(self) -> float:
+        """V falls like the root of the radius."""
+        return 0.5
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
         """The divergence; infinite where mass lies on points of weight zero."""
@@ -37,9 +39,7 @@ class KL(Distance):
 
     def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """Minus sqrt(2) standard deviations: v falls like `mean - sqrt(2 * radius * variance)`."""
-        p = reference.weights
-        mean = (p * values).sum(-1, keepdim=True)
-        return -(2 * (p * (values - mean).square()).sum(-1)).sqrt()
+        return -(2**0.5) * deviation(values, reference.weights)
 
     def to_points(self, reference: Reference) -> Tensor:
         """`-log p`."""

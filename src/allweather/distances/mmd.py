@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -14,7 +13,7 @@ from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.kernel_ball import KernelBall
 from allweather.errors import require, require_number
-from allweather.tensors import as_tensor, with_gradient
+from allweather.tensors import as_tensor, pairwise, with_gradient
 
 Kernel = Callable[[Tensor, Tensor], Tensor]
 JITTER = 1e-6
@@ -36,7 +35,6 @@ class MMD(Distance):
     """
 
     needs_points: ClassVar[bool] = True
-    block: ClassVar[int] = 2**18
 
     lengthscale: float | None = None
     """Of the kernel, in the unit cube; the median distance between points if not given."""
@@ -47,7 +45,7 @@ class MMD(Distance):
         super().__post_init__()
         if self.lengthscale is not None:
             require_number(self.lengthscale, "MMD(lengthscale=...)", above=0)
-        known = callable(self.kernel) or self.kernel in KERNELS
+        known = callable(self.kernel) or (isinstance(self.kernel, str) and self.kernel in KERNELS)
         require(known, "MMD(kernel=...)", f"be one of {sorted(KERNELS)} or a function", self.kernel)
         own = callable(self.kernel) and self.lengthscale is not None
         require(not own, "MMD(lengthscale=...)", "be left out with a kernel of your own", self.lengthscale)
@@ -69,16 +67,25 @@ class MMD(Distance):
         ball = self._ball(reference)
         f = values.detach()
         weights, multiplier = ball.worst(f, reference.weights, radius)
-        slope = with_gradient(-multiplier, lambda: ball.slope_gradient(f, reference.weights, radius, weights), values)
+
+        def gradient() -> Tensor:
+            return ball.slope_gradient(f, reference.weights, radius, weights, multiplier)
+
+        slope = with_gradient(-multiplier, gradient, values)
         return Worst((weights * f).sum(-1), slope, weights)
 
     def _ball(self, reference: Reference) -> KernelBall:
         """The factorised kernel matrix, remembered for as long as the reference's points live."""
-        known: dict[Any, KernelBall] = _BALLS.setdefault(reference.points, {})
-        key = (self.lengthscale, self.kernel, reference.points._version)
-        if key not in known:
-            known[key] = KernelBall(self._kernel_matrix(reference.points), JITTER)
-        return known[key]
+        points = reference.points
+        known: dict[Any, tuple[Any, KernelBall]] = _BALLS.setdefault(points, {})
+        key, stamp = (self.lengthscale, self.kernel), (points._version, points.sum().item())
+        if key not in known or known[key][0] != stamp:
+            known[key] = stamp, KernelBall(self._kernel_matrix(points), JITTER)
+        return known[key][1]
+
+    def _rows(self, n: int) -> int:
+        """So many that a matrix for each of them fits in 128 MiB."""
+        return max(1, min(2**18 // n, 2**24 // n**2))
 
     def _kernel_matrix(self, points: Tensor) -> Tensor:
         n = points.shape[0]
@@ -86,7 +93,7 @@ class MMD(Distance):
             matrix = as_tensor(self.kernel(points, points), "MMD(kernel=...)")
             require(matrix.shape == (n, n), "MMD(kernel=...)", f"return shape ({n}, {n})", tuple(matrix.shape))
         else:
-            matrix = KERNELS[self.kernel](torch.cdist(points, points) / self._scale(points))
+            matrix = KERNELS[self.kernel](pairwise(points, points) / self._scale(points))
         asymmetry = (matrix - matrix.T).abs().max().item()
         require(
             asymmetry <= 1e-8 * matrix.abs().max().item(),
@@ -99,7 +106,7 @@ class MMD(Distance):
     def _scale(self, points: Tensor) -> float:
         if self.lengthscale is not None:
             return self.lengthscale
-        distances = torch.pdist(points)
+        distances = pairwise(points, points)
         positive = distances[distances > 0]
         return float(positive.median()) if len(positive) else 1.0
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.f_divergence import LARGEST_LOG_TILT, lowest_on_support, tilt_gradient
-from allweather.errors import InvalidInput, require
+from allweather.distances.f_divergence import LARGEST_LOG_TILT, deviation, lowest_on_support, tilt_gradient
+from allweather.errors import InvalidInput, is_number, require
 from allweather.tensors import ROUNDING, increasing_root, with_gradient
 
 Function = Callable[[Tensor], Tensor]
@@ -34,8 +34,6 @@ class Phi(Distance):
         1.3983
     """
 
-    rate: ClassVar[float] = 0.5
-
     phi: Function
     """Convex on u >= 0, zero at 1."""
     conjugate: Function
@@ -45,6 +43,10 @@ class Phi(Distance):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("phi", "conjugate"):
+            require(callable(getattr(self, name)), f"Phi({name}=...)", "be a function of a tensor", getattr(self, name))
+        valid = is_number(self.recession) and self.recession > 0
+        require(valid, "Phi(recession=...)", "be a positive number or math.inf", self.recession)
         _require_conjugates(self)
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
@@ -55,13 +57,19 @@ class Phi(Distance):
         return on + torch.where(off > 0, self.recession * off, 0.0)
 
     def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
-        """`-sqrt(2 variance / phi''(1))`: v falls like `mean - sqrt(radius)` times that."""
-        p = reference.weights
-        _, _, curvature = self._ratio(self._neutral())
-        if curvature.item() == 0:
-            raise InvalidInput("`Phi(phi=...)` has a kink at 1, so its sensitivity is not that of a smooth divergence")
-        mean = (p * values).sum(-1, keepdim=True)
-        return -(2 * curvature * (p * (values - mean).square()).sum(-1)).sqrt()
+        """`-sqrt(2 variance / phi''(1))` for a smooth phi; the slope at radius 0 for one with a kink at 1."""
+        if self.rate == 1:
+            return super().sensitivity(values, reference)
+        return -((2 * self._bend()) ** 0.5) * deviation(values, reference.weights)
+
+    @property
+    def rate(self) -> float:
+        """1 where phi has a kink at 1, else 1/2."""
+        return 0.5 if self._bend() > 0 else 1.0
+
+    def _bend(self) -> float:
+        """The conjugate's curvature where its slope is one, 1/phi''(1)."""
+        return self._ratio(self._neutral())[2].item()
 
     def _neutral(self) -> Tensor:
         """The argument at which the conjugate has slope one: a subgradient of phi at 1."""
@@ -87,9 +95,8 @@ class Phi(Distance):
         height = torch.where(reachable, f - floor, 0.0)
         scale = height.amax(-1, keepdim=True)
         collapsed, ceiling = self._collapsed(height, reference, reachable)
-        smooth = self._ratio(self._neutral())[2].item() > 0
         exhausted = radius >= ceiling - ROUNDING
-        untouched = (radius == 0) & ~exhausted & smooth
+        untouched = (radius == 0) & ~exhausted & (self.rate < 1)
 
         weights = torch.where(exhausted[:, None], collapsed, p)
         slope = torch.where(untouched, -torch.inf, torch.zeros_like(radius))
@@ -158,7 +165,7 @@ class _Tilt:
         spread = (curvature * (self.height - around).square()).sum(-1)
         divergence = divergence.clamp_min(torch.finfo(theta.dtype).tiny)
         # At radius 0 (only with a kink of phi at 1) the root is where the divergence leaves zero.
-        radius = torch.where(self.radius > 0, self.radius, 0.1 * ROUNDING)
+        radius = torch.where(self.radius > 0, self.radius * (1 + ROUNDING), 0.1 * ROUNDING)
         return divergence.log() - radius.log(), theta.square() * spread / divergence
 
     def _at(self, theta: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
@@ -207,6 +214,11 @@ def _require_conjugates(distance: Phi) -> None:
     where = "Phi(phi=..., conjugate=...)"
     at_one = float(distance.phi(torch.ones((), dtype=torch.float64)))
     require(abs(at_one) <= 1e-9, "Phi(phi=...)", "be zero at 1", at_one)
+    if math.isfinite(distance.recession):
+        far = torch.tensor(1e12, dtype=torch.float64)
+        price = float(distance.phi(far) / far)
+        near = abs(price - distance.recession) <= 1e-3 * distance.recession
+        require(near, "Phi(recession=...)", f"be the limit of phi(u)/u, which is about {price:.4g}", distance.recession)
     u = torch.cat([torch.zeros(1), torch.logspace(-7, 7, 4001)]).to(torch.float64)
     s = torch.linspace(-10, min(10.0, distance.recession - 1e-3), 41, dtype=torch.float64)
     conjugate = distance.conjugate(s)

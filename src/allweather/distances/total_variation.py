@@ -39,14 +39,13 @@ class TotalVariation(Distance):
         p = reference.weights
         order = argsort(values)
         f, mass = values.gather(-1, order), p[order]
-        lowest, mean = f[..., 0], values @ p
         # mean of min(f, cut) at cut = f_j: what lies below, and f_j times what lies above
-        below, above = (mass * f).cumsum(-1), (1 - mass.cumsum(-1)).clamp_min(0)
-        at_values = below + f * above
-        segment = ((at_values.detach() < target).sum(-1, keepdim=True) - 1).clamp_min(0)
+        below, above = (mass * f).cumsum(-1), 1 - mass.cumsum(-1)
+        short = ((below + f * above).detach() < target).sum(-1, keepdim=True)
+        last = (above > ROUNDING).sum(-1, keepdim=True)
+        segment = (torch.minimum(short, last) - 1).clamp_min(0)
         cut = (target - below.gather(-1, segment)) / above.gather(-1, segment).clamp_min(ROUNDING)
-        needed = (cut.squeeze(-1) - lowest) / 2
-        return torch.where(target <= lowest, 0.0, torch.where(target > mean + ROUNDING, torch.inf, needed))
+        return self._fragility(values, reference, target, f[..., 0], (cut.squeeze(-1) - f[..., 0]) / 2)
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         f, p = values.detach(), reference.weights

@@ -18,8 +18,10 @@ from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.distances.base import Worst
-from allweather.tensors import ROUNDING
+from allweather.tensors import ROUNDING, pairwise
 
+LINES = 10_000
+"""Crossings to look at before what is left of the search is rounding."""
 TABLE = 2**18
 """Entries of one block of the table of costs, small enough to stay in cache."""
 
@@ -79,7 +81,9 @@ class Transport(ABC):
         affordable = far.cost <= radius + rounding
         multiplier = torch.zeros_like(radius)
         rows = (~affordable & (near.cost < far.cost)).nonzero().squeeze(-1)
-        while len(rows):
+        for _ in range(LINES):
+            if not len(rows):
+                break
             gain = (near.value - far.value)[rows].clamp_min(0)
             crossing = gain / (far.cost - near.cost)[rows]
             multiplier[rows] = crossing
@@ -121,7 +125,7 @@ class Anywhere(Transport):
     @cached_property
     def costs(self) -> Tensor:
         """(s, n) of moving a unit from each source to each point."""
-        return torch.cdist(self.points[self.sources], self.points, p=self.norm)
+        return pairwise(self.points[self.sources], self.points, self.norm)
 
     def targets(self, values: Tensor, multiplier: Tensor) -> Tensor:
         """By looking at every pair."""

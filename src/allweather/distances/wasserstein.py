@@ -15,6 +15,7 @@ from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.transport import Transport
 from allweather.errors import AllweatherError, require
+from allweather.tensors import pairwise
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Wasserstein(Distance):
     """The least cost of moving the reference into q, where moving mass m from c to c' costs `m * ||c - c'||`.
 
     The adversary may move to any point of the reference, also to those of weight zero; give it some (`unseen`) to
-    approximate a continuous context. The bound of wasserstein, Eq. 13 that needs gradients instead of points is an
-    objective of its own.
+    approximate a continuous context. The bound of wasserstein, Eq. 13 needs the function's gradient in the context, not
+    its values at points, and is another method.
 
     Example:
         >>> from allweather import worst_case
@@ -48,7 +49,7 @@ class Wasserstein(Distance):
 
     def costs(self, reference: Reference) -> Tensor:
         """(n, n) what it costs to move a unit of mass between each two points."""
-        return torch.cdist(reference.points, reference.points, p=float(self.norm))
+        return pairwise(reference.points, reference.points, float(self.norm))
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
         """The transport distance, by linear programming over what must move."""
@@ -67,15 +68,17 @@ class Wasserstein(Distance):
 
 def _transport(difference: np.ndarray, costs: np.ndarray) -> float:
     """Least cost of carrying the surplus of a signed measure (n,) to its deficit."""
-    surplus, deficit = np.flatnonzero(difference > 0), np.flatnonzero(difference < 0)
+    surplus, deficit = np.flatnonzero(difference > 1e-16), np.flatnonzero(difference < -1e-16)
     if not len(surplus) or not len(deficit):
         return 0.0
+    supply, demand = difference[surplus], -difference[deficit]
+    demand *= supply.sum() / demand.sum()
     rows, columns = len(surplus), len(deficit)
     leaving = np.kron(np.eye(rows), np.ones(columns))
     arriving = np.kron(np.ones(rows), np.eye(columns))
     # All that leaves arrives, so the last arrival follows from the others; saying it twice invites rounding trouble.
     balance: Any = scipy.sparse.csr_array(np.vstack([leaving, arriving[:-1]]))
-    amounts = np.concatenate([difference[surplus], -difference[deficit][:-1]])
+    amounts = np.concatenate([supply, demand[:-1]])
     size = amounts.max()
     solved = scipy.optimize.linprog(costs[np.ix_(surplus, deficit)].ravel(), A_eq=balance, b_eq=amounts / size)
     if solved.status != 0:

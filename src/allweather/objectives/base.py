@@ -8,12 +8,11 @@ from typing import Any, Self
 
 from torch import Tensor
 
-from allweather.contexts import Reference
+from allweather.contexts import Reference, fitted
 from allweather.distances import Distance
 from allweather.errors import require
 from allweather.registry import Named
 from allweather.schedules import Progress, Schedule
-from allweather.tensors import as_tensor, as_weights
 
 
 class Objective(Named, ABC):
@@ -37,15 +36,12 @@ class Objective(Named, ABC):
         return replace(self, **changed) if changed else self
 
 
-def checked(objective: Objective, values: Tensor, reference: Reference) -> tuple[Tensor, Tensor]:
-    """Values (..., n) and weights (n,), refused by name where they do not fit together."""
-    where = type(objective).__name__
-    values = as_tensor(values, f"{where}(values)")
-    n = reference.points.shape[0]
-    require(
-        values.ndim >= 1 and values.shape[-1] == n,
-        f"{where}(values)",
-        f"have {n} as its last dimension, one value per point of the reference",
-        tuple(values.shape),
-    )
-    return values, as_weights(reference.weights, n, f"{where}(reference.weights)")
+def checked(objective: Objective, values: Tensor, reference: Reference) -> tuple[Tensor, Reference]:
+    """Values (..., n) and reference, refused by name where they do not fit together."""
+    return fitted(values, reference, type(objective).__name__)
+
+
+def require_distance(objective: Objective, distance: Distance) -> None:
+    """Refuse what is no distance."""
+    where = f"{type(objective).__name__}(distance=...)"
+    require(isinstance(distance, Distance), where, "be a distance such as TotalVariation(0.2)", distance)

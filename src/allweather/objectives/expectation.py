@@ -23,7 +23,8 @@ class Expectation(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The weighted mean."""
-        values, weights = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
         return values @ weights
 
 
@@ -40,5 +41,5 @@ class WorstCase(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The minimum."""
-        values, _ = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
         return values.amin(-1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from allweather.contexts import Reference
-from allweather.errors import require_number
+from allweather.errors import InvalidInput, require_number
 from allweather.objectives.base import Objective, checked
 from allweather.objectives.risk import mean_and_variance
 from allweather.schedules import Schedule
@@ -35,10 +35,11 @@ class VarianceRegularised(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The mean less some standard deviations."""
-        values, weights = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
         mean, variance = mean_and_variance(values, weights)
         tiny = 1e-300  # the root of zero has no gradient
-        return mean - (self.radius * variance + tiny).sqrt()  # type: ignore[operator]
+        return mean - (_number(self) * variance + tiny).sqrt()
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,17 @@ class RangeRegularised(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The mean less a share of the range, over every point of the reference."""
-        values, weights = checked(self, values, reference)
-        return values @ weights - self.radius / 2 * (values.amax(-1) - values.amin(-1))  # type: ignore[operator]
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
+        return values @ weights - _number(self) / 2 * (values.amax(-1) - values.amin(-1))
 
 
 def _require_radius(objective: VarianceRegularised | RangeRegularised) -> None:
     if not isinstance(objective.radius, Schedule):
         require_number(objective.radius, f"{type(objective).__name__}(radius=...)", low=0)
+
+
+def _number(objective: VarianceRegularised | RangeRegularised) -> float:
+    if isinstance(objective.radius, Schedule):
+        raise InvalidInput(f"`{objective!r}` changes with the step: take `.at(progress)` of it first")
+    return objective.radius

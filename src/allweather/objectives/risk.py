@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
-from allweather.errors import require, require_number
+from allweather.errors import is_number, require, require_number
 from allweather.objectives.base import Objective, checked
 from allweather.tensors import ROUNDING, argsort
 
@@ -35,7 +35,8 @@ class CVaR(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """Mass `level` of the smallest values, averaged."""
-        values, weights = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
         order = argsort(values)
         mass = weights[order]
         before = mass.cumsum(-1) - mass
@@ -61,7 +62,8 @@ class VaR(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The upper quantile at `level`."""
-        values, weights = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
         order = argsort(values)
         passed = (weights[order].cumsum(-1) <= self.level + ROUNDING).sum(-1, keepdim=True)
         last = (weights[order] > 0).long().cumsum(-1).argmax(-1, keepdim=True)
@@ -85,7 +87,8 @@ class MeanVariance(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """Mean and variance under the reference."""
-        values, weights = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
         mean, variance = mean_and_variance(values, weights)
         return mean - self.penalty * variance
 
@@ -109,8 +112,14 @@ class EntropicRisk(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """A weighted log-sum-exp."""
-        values, weights = checked(self, values, reference)
-        return -torch.logsumexp(weights.log() - self.aversion * values, -1) / self.aversion
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
+        mean = values @ weights
+        exponent = -self.aversion * (values - mean[..., None])
+        # While exponents are small, log1p keeps the digits that a sum of exponentials loses.
+        small = torch.log1p((weights * exponent.clamp_max(1).expm1()).sum(-1).clamp_min(-0.9))
+        large = torch.logsumexp(weights.log() + exponent, -1)
+        return mean - torch.where(exponent.abs().amax(-1) < 1, small, large) / self.aversion
 
 
 def mean_and_variance(
@@ -125,5 +134,4 @@ def mean_and_variance(
 def _require_level(objective: CVaR | VaR) -> None:
     level = objective.level
     where = f"{type(objective).__name__}(level=...)"
-    number = isinstance(level, (int, float)) and not isinstance(level, bool)
-    require(number and 0 < level <= 1, where, "be a probability above 0 and at most 1", level)
+    require(is_number(level) and 0 < level <= 1, where, "be a probability above 0 and at most 1", level)

@@ -10,7 +10,7 @@ from torch import Tensor
 from allweather.contexts import Reference
 from allweather.distances import Distance
 from allweather.errors import require, require_number
-from allweather.objectives.base import Objective, checked
+from allweather.objectives.base import Objective, checked, require_distance
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class General(Objective):
             "not both be 0",
             (self.alpha, self.beta),
         )
-        _require_distance(self)
+        require_distance(self, self.distance)
         falls_vertically = self.beta > 0 and self.distance.rate < 1 and self.distance.radius == 0
         name = type(self.distance).__name__
         require(not falls_vertically, f"General(beta={self.beta}, distance={name}(radius=...))", "be above 0", 0)
@@ -68,10 +68,10 @@ class DRO(Objective):
     distance: Distance
 
     def __post_init__(self) -> None:
-        _require_distance(self)
+        require_distance(self, self.distance)
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
-        """V."""
+        """The worst expectation."""
         return self.distance.worst_case(values, reference).value
 
 
@@ -93,28 +93,29 @@ class WorstCaseSensitivity(Objective):
     distance: Distance
 
     def __post_init__(self) -> None:
-        _require_distance(self)
+        require_distance(self, self.distance)
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """delta(0)."""
-        values, _ = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
         return self.distance.sensitivity(values, reference)
 
 
 @dataclass(frozen=True)
 class MeanRisk(Objective):
-    """The mean plus `tradeoff` times the worst-case sensitivity (bocu, Eq. 5): v to first order, at that radius."""
+    """The mean plus `tradeoff` times the worst-case sensitivity (bocu, Eq. 5): v to first order in radius**rate."""
 
     tradeoff: float
     distance: Distance
 
     def __post_init__(self) -> None:
         require_number(self.tradeoff, "MeanRisk(tradeoff=...)", low=0)
-        _require_distance(self)
+        require_distance(self, self.distance)
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The linearisation of v at radius 0."""
-        values, weights = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
         return values @ weights + self.tradeoff * self.distance.sensitivity(values, reference)
 
 
@@ -136,11 +137,12 @@ class MinimaxApproximation(Objective):
     distance: Distance
 
     def __post_init__(self) -> None:
-        _require_distance(self)
+        require_distance(self, self.distance)
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """Half the tangent and half the chord."""
-        values, weights = checked(self, values, reference)
+        values, reference = checked(self, values, reference)
+        weights = reference.weights
         radius = self.distance.number
         reach = self.distance.to_points(reference)
         reachable = torch.where(torch.isfinite(reach), values, torch.inf)
@@ -153,9 +155,3 @@ class MinimaxApproximation(Objective):
         share = torch.where(farthest > 0, radius / farthest, 1.0).clamp_max(1)
         chord = mean + share * (lowest - mean)
         return (torch.maximum(tangent, lowest) + chord) / 2
-
-
-def _require_distance(objective: Objective) -> None:
-    distance = objective.distance  # type: ignore[attr-defined]
-    where = f"{type(objective).__name__}(distance=...)"
-    require(isinstance(distance, Distance), where, "be a distance such as TotalVariation(0.2)", distance)

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.distances import Distance
-from allweather.errors import require, require_number
-from allweather.objectives.base import Objective, checked
+from allweather.errors import require_number
+from allweather.objectives.base import Objective, checked, require_distance
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,9 @@ class RobustSatisficing(Objective):
 
     def __post_init__(self) -> None:
         require_number(self.target, "RobustSatisficing(target=...)")
-        fits = isinstance(self.distance, Distance)
-        require(fits, "RobustSatisficing(distance=...)", "be a distance such as TotalVariation(0)", self.distance)
+        require_distance(self, self.distance)
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """Minus the fragility."""
-        values, weights = checked(self, values, reference)
-        return -self.distance.fragility(values, Reference(reference.points, weights), self.target)
+        values, reference = checked(self, values, reference)
+        return -self.distance.fragility(values, reference, self.target)
