@@ -96,6 +96,9 @@ class Distance(Named, ABC):
 
     def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """How fast v falls at radius 0, (...,): its right derivative there in radius**rate."""
+        return self._sensitivity(*fitted(values, reference, f"{type(self).__name__}.sensitivity"))
+
+    def _sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         if self.rate != 1:
             raise NotImplementedError(f"{type(self).__name__} falls like radius**{self.rate:g} and must say how fast")
         return self.worst_case(values, reference, radius=0.0).slope
@@ -123,8 +126,9 @@ class Distance(Named, ABC):
         _, log_radius = increasing_root(tangent_below_target, low, high, high - 1)
         radius = log_radius.exp()
         worst = self.worst_case(f, reference, radius)
-        # At a kink the line is no tangent; where v is smooth its slope keeps digits that the difference loses.
-        touching = (target - worst.value) / radius if self.rate == 1 else -worst.slope
+        # At a kink the line is no tangent; close to the mean the slope keeps digits that the difference loses.
+        close = (target - worst.value).abs() < 1e-6 * (f.amax(-1) - lowest)
+        touching = torch.where(close & (self.rate < 1), -worst.slope, (target - worst.value) / radius)
         touching = with_gradient(touching, lambda: -worst.weights / radius[:, None], flat)
         return self._fragility(flat, reference, target, lowest, touching).reshape(leading)
 

@@ -39,7 +39,7 @@ class ChiSquared(Distance):
         terms = torch.where(p > 0, (weights - p).square() / p, torch.where(weights > 0, torch.inf, 0.0))
         return terms.sum(-1)
 
-    def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
+    def _sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """Minus the standard deviation: v falls like `mean - sqrt(radius * variance)`."""
         return -deviation(values, reference.weights)
 
@@ -57,7 +57,7 @@ class ChiSquared(Distance):
 
         slack = (size * total - (1 - total)).clamp_min(0)
         slack = torch.where(last >= height.amax(-1, keepdim=True), size, slack)
-        spread = variance > 0
+        spread = (last > -centre) & (variance > 0)  # the lowest point has height -centre
         tilt = torch.where(spread, (slack / variance).sqrt(), 0.0)
         # Ratios q/p fall on a line; beyond the last point inside it is negative.
         weights = (height - mean).mul_(-tilt).add_(1).mul_(p).clamp_(min=0).div_(total)
@@ -96,7 +96,9 @@ def _inside(
     mean, second = first / total, second / total
     variance = torch.where(place > 0, second - mean * mean, 0.0)
     blurred = ((variance < 1e-6 * second) & (place > 0)).squeeze(-1)
-    if bool(blurred.any()):  # too much cancels in the difference: take the sum of squares about the mean itself
-        w, off = p * (height[blurred] <= last[blurred]), height[blurred] - mean[blurred]
-        variance[blurred] = (w * off * off).sum(-1, keepdim=True) / total[blurred]
+    if bool(blurred.any()):  # too much cancels in the differences: sum over the points themselves
+        w, h = p * (height[blurred] <= last[blurred]), height[blurred]
+        total[blurred] = w.sum(-1, keepdim=True)
+        mean[blurred] = (w * h).sum(-1, keepdim=True) / total[blurred]
+        variance[blurred] = (w * (h - mean[blurred]).square()).sum(-1, keepdim=True) / total[blurred]
     return total, mean, variance, last

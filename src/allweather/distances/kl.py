@@ -37,7 +37,7 @@ class KL(Distance):
         terms = torch.special.xlogy(weights, weights) - torch.special.xlogy(weights, p.clamp_min(1e-300))
         return torch.where(infinite, torch.inf, terms.sum(-1).clamp_min(0))
 
-    def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
+    def _sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """Minus sqrt(2) standard deviations: v falls like `mean - sqrt(2 * radius * variance)`."""
         return -(2**0.5) * deviation(values, reference.weights)
 

@@ -56,11 +56,11 @@ class Phi(Distance):
         off = torch.where(p > 0, 0.0, weights).sum(-1)
         return on + torch.where(off > 0, self.recession * off, 0.0)
 
-    def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
+    def _sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """`-sqrt(2 variance / phi''(1))` for a smooth phi; the slope at radius 0 for one with a kink at 1."""
         if self.rate == 1:
-            return super().sensitivity(values, reference)
-        return -((2 * self._bend()) ** 0.5) * deviation(values, reference.weights)
+            return super()._sensitivity(values, reference)
+        return -math.sqrt(2 * self._bend()) * deviation(values, reference.weights)
 
     @property
     def rate(self) -> float:
