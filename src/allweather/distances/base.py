@@ -90,7 +90,7 @@ class Distance(Named, ABC):
         rows = self._rows(n)
         blocks = zip(flat.split(rows), self._radius_for(leading, radius).split(rows), strict=True)
         parts = zip(*(self._solve(v, reference, r) for v, r in blocks), strict=True)
-        value, slope, weights = (torch.cat(part) for part in parts)
+        value, slope, weights = (part[0] if len(part) == 1 else torch.cat(part) for part in parts)
         value = with_gradient(value, lambda: weights, flat)
         return Worst(value.reshape(leading), slope.reshape(leading), weights.reshape(values.shape))
 

@@ -53,7 +53,7 @@ class ChiSquared(Distance):
         height = f - floor
         centre = (height @ p)[:, None]
         height -= centre  # moments about the mean keep their digits
-        total, mean, variance, last = _inside(height, p, size)
+        total, mean, variance, last = _inside(height, p, -centre, size)
 
         slack = (size * total - (1 - total)).clamp_min(0)
         slack = torch.where(last >= height.amax(-1, keepdim=True), size, slack)
@@ -76,6 +76,7 @@ class ChiSquared(Distance):
 def _inside(
     height: Tensor,  # (b, n)
     p: Tensor,  # (n,)
+    lowest: Tensor,  # (b, 1) height on the support
     radius: Tensor,  # (b, 1)
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Mass, mean and variance of the points that keep some mass, and the largest height among them, (b, 1) each.
@@ -89,13 +90,14 @@ def _inside(
     ratios = ordered * below - first_below
     squares = (ratios - first_below).mul_(ordered).add_(second_below)
     kept = squares > ratios.square_().mul_((1 + radius) * (1 + ROUNDING))
-    place = torch.where(kept, torch.arange(len(p), device=p.device), 0).amax(-1, keepdim=True)
+    kept |= ordered <= lowest
+    place = kept.sum(-1, keepdim=True) - 1
 
     last = ordered.gather(-1, place)
     total, first, second = (sums.gather(-1, place) for sums in (below, first_below, second_below))
     mean, second = first / total, second / total
-    variance = torch.where(place > 0, second - mean * mean, 0.0)
-    blurred = ((variance < 1e-6 * second) & (place > 0)).squeeze(-1)
+    variance = second - mean * mean
+    blurred = ((variance < 1e-6 * second) & (last > lowest)).squeeze(-1)
     if bool(blurred.any()):  # too much cancels in the differences: sum over the points themselves
         w, h = p * (height[blurred] <= last[blurred]), height[blurred]
         total[blurred] = w.sum(-1, keepdim=True)
