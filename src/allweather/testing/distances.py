@@ -1,73 +1,21 @@
-"""Conformance suites: inherit one, say how to make your part, and pytest checks it as we check ours.
-
-    from allweather.testing import DistanceSuite
-
-    class TestHellinger(DistanceSuite):
-        def make(self, radius):
-            return Hellinger(radius)
-
-        def convex(self, q, reference):
-            return 2 - 2 * np.sqrt(reference.weights.numpy()) @ cp.sqrt(q), []
-
-Needs pytest, hypothesis, and for distances cvxpy with clarabel: `pip install 'allweather[test]'`.
-"""
+"""What every distance must do."""
 
 from __future__ import annotations
 
-import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import cvxpy as cp
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 import torch
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from torch import Tensor
 
-from allweather.contexts import ContextModel, Reference
+from allweather.contexts import Reference
 from allweather.distances import Distance
 from allweather.errors import InvalidInput
-from allweather.objectives import Objective
-
-EXAMPLES = settings(
-    max_examples=40,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
-)
-
-
-class Problem(NamedTuple):
-    """Values of one decision over the contexts, and the reference distribution."""
-
-    values: Tensor
-    reference: Reference
-
-    def __repr__(self) -> str:
-        n, d = self.reference.points.shape
-        return f"Problem({n} contexts in {d} dimensions, values from {self.values.min():g} to {self.values.max():g})"
-
-
-@st.composite
-def problems(draw: st.DrawFn, distinct: bool = False, largest: int = 200) -> Problem:
-    """One to 200 contexts in one to three dimensions, with ties and weights of zero unless `distinct`."""
-    n = draw(st.sampled_from([1, 2, 3, 7, 20, 200]).filter(lambda size: size <= largest))
-    source = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    values = source.normal(size=n) * draw(st.sampled_from([1e-3, 1.0, 1e4])) + draw(st.sampled_from([0.0, 7.0]))
-    weights = source.dirichlet(np.full(n, draw(st.sampled_from([0.3, 1.0, 100.0]))))
-    if not distinct:
-        if draw(st.booleans()):
-            values = np.round(values / np.abs(values).max(), draw(st.integers(0, 1)))
-        if n > 2 and draw(st.booleans()):
-            weights[source.permutation(n)[: n // 2]] = 0
-    weights = np.where(weights < 1e-15, 0, weights)
-    points = source.uniform(size=(n, draw(st.integers(1, 3))))
-    if distinct:
-        weights = (weights + 0.1 / n) / 1.1
-    return Problem(torch.tensor(values), Reference.checked(points, weights / weights.sum()))
-
+from allweather.testing.problems import EXAMPLES, Problem, problems
 
 RADII = st.sampled_from([0.0, 1e-9, 1e-3, 0.05, 0.3, 1.0, 2.5, 1e6])
 
@@ -247,117 +195,3 @@ class DistanceSuite:
         """Negative, infinite, NaN, or not a number."""
         with pytest.raises(InvalidInput, match="radius"):
             self.make(radius)
-
-
-class ContextModelSuite:
-    """What every context model must do; `make` is yours, for `dimensions` context variables in the unit cube."""
-
-    dimensions = (1, 2)
-
-    def make(self, dimension: int) -> ContextModel:
-        """The model for this many context variables."""
-        raise NotImplementedError
-
-    def _references(self, contexts: Tensor, seed: int = 0) -> list[Reference]:
-        t, d = contexts.shape
-        generators = [torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed)]
-        return [self.make(d).reference(contexts, t, generator) for generator in generators]
-
-    def _contexts(self) -> list[Tensor]:
-        source = torch.Generator().manual_seed(5)
-        drawn = [torch.rand(t, d, generator=source, dtype=torch.float64) for d in self.dimensions for t in (1, 2, 30)]
-        equal = [torch.full((6, d), 0.25, dtype=torch.float64) for d in self.dimensions]
-        return drawn + equal
-
-    def test_is_a_distribution_on_the_unit_cube(self) -> None:
-        """Also from one context, and from contexts that are all equal."""
-        for contexts in self._contexts():
-            points, weights = self._references(contexts)[0]
-            assert points.dtype == weights.dtype == torch.float64
-            assert points.shape == (len(weights), contexts.shape[1])
-            assert bool(((points >= 0) & (points <= 1)).all())
-            assert bool((weights >= 0).all())
-            assert weights.sum().item() == pytest.approx(1, abs=1e-12)
-
-    def test_the_same_generator_gives_the_same_reference(self) -> None:
-        """All randomness is passed in."""
-        for contexts in self._contexts():
-            torch.manual_seed(11)
-            first, second = self._references(contexts)
-            torch.testing.assert_close(first, second, rtol=0, atol=0)
-
-    def test_leaves_the_contexts_and_itself_unchanged(self) -> None:
-        """A reference is computed, not accumulated."""
-        contexts = self._contexts()[0]
-        before, model = contexts.clone(), self.make(contexts.shape[1])
-        described = copy.copy(repr(model))
-        model.reference(contexts, 1, torch.Generator().manual_seed(0))
-        torch.testing.assert_close(contexts, before, rtol=0, atol=0)
-        assert repr(model) == described
-
-
-class ObjectiveSuite:
-    """What every objective must do; `make` is yours, `of_constant` if a constant is not its own objective."""
-
-    def make(self) -> Objective:
-        """The objective."""
-        raise NotImplementedError
-
-    def of_constant(self, constant: float) -> float:
-        """The objective of a function that is the same in all contexts."""
-        return constant
-
-    @EXAMPLES
-    @given(problem=problems())
-    def test_a_constant_has_no_uncertainty(self, problem: Problem) -> None:
-        """Whatever the weights."""
-        values = torch.full_like(problem.values, 2.5)
-        assert self.make()(values, problem.reference).item() == pytest.approx(self.of_constant(2.5), abs=1e-9)
-
-    @EXAMPLES
-    @given(problem=problems(largest=20))
-    def test_batch_equals_loop(self, problem: Problem) -> None:
-        """Leading dimensions are decisions."""
-        values, reference = problem
-        source = torch.Generator().manual_seed(2)
-        batch = values + torch.randn(2, 3, len(values), generator=source, dtype=torch.float64)
-        objective = self.make()
-        together = objective(batch, reference)
-        assert together.shape == (2, 3)
-        assert together.dtype == torch.float64
-        alone = torch.stack([torch.stack([objective(row, reference) for row in rows]) for rows in batch])
-        torch.testing.assert_close(together, alone, rtol=1e-6, atol=1e-6 * batch.abs().max().item())
-
-    @EXAMPLES
-    @given(problem=problems())
-    def test_the_order_of_contexts_does_not_matter(self, problem: Problem) -> None:
-        """Contexts are a set."""
-        values, (points, weights) = problem
-        order = torch.randperm(len(values), generator=torch.Generator().manual_seed(3))
-        shuffled = self.make()(values[order], Reference(points[order], weights[order]))
-        torch.testing.assert_close(shuffled, self.make()(*problem), rtol=1e-6, atol=1e-7 * values.abs().max().item())
-
-    @EXAMPLES
-    @given(problem=problems())
-    def test_more_everywhere_is_no_worse(self, problem: Problem) -> None:
-        """Raising every value by the same amount never lowers the objective."""
-        values, reference = problem
-        assert self.make()(values + 1, reference) >= self.make()(values, reference) - 1e-6 * values.abs().max()
-
-    @EXAMPLES
-    @given(problem=problems(distinct=True, largest=7))
-    def test_gradients(self, problem: Problem) -> None:
-        """Against finite differences, where the objective is finite."""
-        values, reference = problem
-        assume(len(values) > 2)
-        unit = ((values - values.min()) / (values.max() - values.min())).requires_grad_()
-        objective = self.make()
-        assume(bool(torch.isfinite(objective(unit.detach(), reference))))
-        assert torch.autograd.gradcheck(lambda f: objective(f, reference), unit, eps=1e-6, atol=2e-4, rtol=1e-3)
-
-    def test_refuses_values_that_do_not_fit(self) -> None:
-        """NaN, or a wrong number of contexts."""
-        reference = Reference.checked([[0.0], [1.0]], [0.5, 0.5])
-        for values in ([1.0, float("nan")], [1.0, 2.0, 3.0]):
-            with pytest.raises(InvalidInput):
-                self.make()(torch.tensor(values), reference)

@@ -1,0 +1,125 @@
+"""The papers' radii: how far the context distribution may be from the reference, as data come in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from allweather.errors import require, require_number
+from allweather.schedules.base import Progress, Schedule, require_failure
+
+
+@dataclass(frozen=True)
+class DensityRadius(Schedule):
+    """kde, Sec. 3.2: `t**(-2 / (4 + d_c))`, the rate at which a kernel density estimate improves (total variation).
+
+    Example:
+        >>> round(DensityRadius()(Progress(step=32, context_dim=1)), 12)
+        0.25
+    """
+
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        require_number(self.scale, "DensityRadius(scale=...)", low=0)
+
+    def __call__(self, progress: Progress) -> float:
+        """The radius at this step."""
+        return float(self.scale * progress.step ** (-2 / (4 + progress.context_dim)))
+
+
+@dataclass(frozen=True)
+class SampleMMDRadius(Schedule):
+    """kde, App. B.1 (Kirschner et al. 2020, Lemma 3): `(2 + sqrt(2 log(1/failure))) / sqrt(t)`, an MMD radius.
+
+    Example:
+        >>> round(SampleMMDRadius()(Progress(step=1)), 3)
+        4.146
+    """
+
+    failure: float = 0.1
+
+    def __post_init__(self) -> None:
+        require_failure(self)
+
+    def __call__(self, progress: Progress) -> float:
+        """The radius at this step."""
+        return (2 + math.sqrt(2 * math.log(1 / self.failure))) / math.sqrt(progress.step)
+
+
+@dataclass(frozen=True)
+class TransportRadius(Schedule):
+    """wasserstein, Sec. 5: `scale / sqrt(t)`; the paper only says O(1/sqrt(t)), its code 0.3 (ERRATA)."""
+
+    scale: float = 0.3
+
+    def __post_init__(self) -> None:
+        require_number(self.scale, "TransportRadius(scale=...)", low=0)
+
+    def __call__(self, progress: Progress) -> float:
+        """The radius at this step."""
+        return self.scale / math.sqrt(progress.step)
+
+
+@dataclass(frozen=True)
+class CoveringRadius(Schedule):
+    """wasserstein, Eq. 16 with Lemma 23: the Wasserstein radius with a guarantee for squared-exponential kernels.
+
+    Unlike `TransportRadius` it is meant for reading, not for running: its constants make it large.
+    """
+
+    norm_bound: float
+    """`B_bar`, a bound on the RKHS norm of the estimate; the paper's grows with t, this one is yours to choose."""
+    failure: float = 0.1
+    covering: float = 1.0
+    """`kappa`, the unspecified constant of the covering number."""
+
+    def __post_init__(self) -> None:
+        require_failure(self)
+        require_number(self.norm_bound, "CoveringRadius(norm_bound=...)", above=0)
+        require_number(self.covering, "CoveringRadius(covering=...)", low=0)
+
+    def __call__(self, progress: Progress) -> float:
+        """The radius at this step, on unit cubes of decisions and contexts."""
+        t, d_x, d_c = progress.step, progress.decision_dim, progress.context_dim
+        d = d_x + d_c
+        # log(t B) can fall below -1 for a tiny bound at the first steps, where the covering number is one.
+        first = max(1 + math.log(t * self.norm_bound), 0.0) ** (1 + d)
+        log_covering = self.covering * (first + (1 + math.log(t)) ** (1 + 2 * d))
+        return math.sqrt(
+            (2 * d_c * math.log(1 / self.failure) + d_x * math.log(1 + 2 * t * math.sqrt(d_x)) + log_covering) / t
+        )
+
+
+@dataclass(frozen=True)
+class DivergenceRadius(Schedule):
+    """phi, Sec. 4.2: the radius whose total variation is at most `1 / (sqrt(t) + sqrt(t + 1))`.
+
+    `Gamma` bounds the total variation by the divergence: `b` for total variation, `2 sqrt(b / (1 + b))` for
+    chi-squared, `1 - exp(-b)` for KL as the paper prints it. The KL bound is not a valid inequality for the L1
+    distance (Pinsker has a square root); we keep the published schedule and say so (ERRATA).
+
+    Example:
+        >>> [round(DivergenceRadius(d)(Progress(step=4)), 4) for d in ("total-variation", "chi-squared", "kl")]
+        [0.2361, 0.0141, 0.2693]
+    """
+
+    divergence: str
+
+    def __post_init__(self) -> None:
+        known = ("total-variation", "chi-squared", "kl")
+        require(
+            self.divergence in known,
+            "DivergenceRadius(divergence=...)",
+            f"be one of {known}",
+            self.divergence,
+        )
+
+    def __call__(self, progress: Progress) -> float:
+        """The radius at this step."""
+        variation = 1 / (math.sqrt(progress.step) + math.sqrt(progress.step + 1))
+        if self.divergence == "total-variation":
+            return variation
+        if self.divergence == "chi-squared":
+            return variation**2 / (4 - variation**2)
+        return -math.log1p(-variation)

@@ -1,0 +1,20 @@
+"""Conformance suites: inherit one, say how to make your part, and pytest checks it as we check ours.
+
+    from allweather.testing import DistanceSuite
+
+    class TestHellinger(DistanceSuite):
+        def make(self, radius):
+            return Hellinger(radius)
+
+        def convex(self, q, reference):
+            return 2 - 2 * np.sqrt(reference.weights.numpy()) @ cp.sqrt(q), []
+
+Needs pytest, hypothesis, and for distances cvxpy with clarabel: `pip install 'allweather[test]'`.
+"""
+
+from allweather.testing.contexts import ContextModelSuite
+from allweather.testing.distances import DistanceSuite
+from allweather.testing.objectives import ObjectiveSuite
+from allweather.testing.problems import Problem, problems
+
+__all__ = ["ContextModelSuite", "DistanceSuite", "ObjectiveSuite", "Problem", "problems"]

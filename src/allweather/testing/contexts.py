@@ -1,0 +1,58 @@
+"""What every context model must do."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor
+
+from allweather.contexts import ContextModel, Reference
+
+
+class ContextModelSuite:
+    """What every context model must do; `make` is yours, for `dimensions` context variables in the unit cube."""
+
+    dimensions = (1, 2)
+
+    def make(self, dimension: int) -> ContextModel:
+        """The model for this many context variables."""
+        raise NotImplementedError
+
+    def _references(self, contexts: Tensor, seed: int = 0) -> list[Reference]:
+        t, d = contexts.shape
+        generators = [torch.Generator().manual_seed(seed), torch.Generator().manual_seed(seed)]
+        return [self.make(d).reference(contexts, t, generator) for generator in generators]
+
+    def _contexts(self) -> list[Tensor]:
+        source = torch.Generator().manual_seed(5)
+        drawn = [torch.rand(t, d, generator=source, dtype=torch.float64) for d in self.dimensions for t in (1, 2, 30)]
+        equal = [torch.full((6, d), 0.25, dtype=torch.float64) for d in self.dimensions]
+        return drawn + equal
+
+    def test_is_a_distribution_on_the_unit_cube(self) -> None:
+        """Also from one context, and from contexts that are all equal."""
+        for contexts in self._contexts():
+            points, weights = self._references(contexts)[0]
+            assert points.dtype == weights.dtype == torch.float64
+            assert points.shape == (len(weights), contexts.shape[1])
+            assert bool(((points >= 0) & (points <= 1)).all())
+            assert bool((weights >= 0).all())
+            assert weights.sum().item() == pytest.approx(1, abs=1e-12)
+
+    def test_the_same_generator_gives_the_same_reference(self) -> None:
+        """All randomness is passed in."""
+        for contexts in self._contexts():
+            torch.manual_seed(11)
+            first, second = self._references(contexts)
+            torch.testing.assert_close(first, second, rtol=0, atol=0)
+
+    def test_leaves_the_contexts_and_itself_unchanged(self) -> None:
+        """A reference is computed, not accumulated."""
+        contexts = self._contexts()[0]
+        before, model = contexts.clone(), self.make(contexts.shape[1])
+        described = copy.copy(repr(model))
+        model.reference(contexts, 1, torch.Generator().manual_seed(0))
+        torch.testing.assert_close(contexts, before, rtol=0, atol=0)
+        assert repr(model) == described

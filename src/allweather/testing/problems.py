@@ -1,0 +1,51 @@
+"""Random problems for the suites: values of one decision over weighted contexts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import hypothesis.strategies as st
+import numpy as np
+import torch
+from hypothesis import HealthCheck, settings
+from torch import Tensor
+
+from allweather.contexts import Reference
+
+EXAMPLES = settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
+)
+
+
+class Problem(NamedTuple):
+    """Values of one decision over the contexts, and the reference distribution."""
+
+    values: Tensor
+    reference: Reference
+
+    def __repr__(self) -> str:
+        n, d = self.reference.points.shape
+        return f"Problem({n} contexts in {d} dimensions, values from {self.values.min():g} to {self.values.max():g})"
+
+
+@st.composite
+def problems(draw: st.DrawFn, distinct: bool = False, largest: int = 200) -> Problem:
+    """One to 200 contexts in one to three dimensions, with ties and weights of zero unless `distinct`."""
+    n = draw(st.sampled_from([1, 2, 3, 7, 20, 200]).filter(lambda size: size <= largest))
+    source = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    values = source.normal(size=n) * draw(st.sampled_from([1e-3, 1.0, 1e4])) + draw(st.sampled_from([0.0, 7.0]))
+    weights = source.dirichlet(np.full(n, draw(st.sampled_from([0.3, 1.0, 100.0]))))
+    if not distinct:
+        if draw(st.booleans()):
+            values = np.round(values / np.abs(values).max(), draw(st.integers(0, 1)))
+        if n > 2 and draw(st.booleans()):
+            weights[source.permutation(n)[: n // 2]] = 0
+    weights = np.where(weights < 1e-15, 0, weights)
+    points = source.uniform(size=(n, draw(st.integers(1, 3))))
+    if distinct:
+        weights = (weights + 0.1 / n) / 1.1
+    return Problem(torch.tensor(values), Reference.checked(points, weights / weights.sum()))
