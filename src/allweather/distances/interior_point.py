@@ -9,15 +9,13 @@ proves the guess right.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from allweather.distances.kernel_ball import KernelBall, total
 from allweather.errors import AllweatherError
-
-if TYPE_CHECKING:
-    from allweather.distances.kernel_ball import KernelBall
 
 TOLERANCE = 1e-9
 """Of the duality gap, relative to the range of a decision's values."""
@@ -103,20 +101,20 @@ class _State:
     def newton(self, ball: KernelBall, p: Tensor) -> _Step:
         """Mehrotra's predictor and corrector."""
         q, z, pull, multiplier = self.q, self.z, self.pull, self.multiplier
-        slack = (self.radius**2 - _total((q - p) * pull)) / 2
+        slack = (self.radius**2 - total((q - p) * pull)) / 2
         qz = q * z
-        gap_q = _total(qz)
+        gap_q = total(qz)
         gap = gap_q + multiplier * slack
         inverse = ball.factor(z / (q * multiplier))
         by_values, by_ones, by_pull = inverse(self.values, torch.ones_like(q), pull)
-        a11, a12, a22 = _total(by_ones), _total(pull * by_ones), _total(pull * by_pull) + slack
+        a11, a12, a22 = total(by_ones), total(pull * by_ones), total(pull * by_pull) + slack
         determinant = a11 * a22 - a12**2
-        missing = 1 - _total(q)
+        missing = 1 - total(q)
 
         def direction(centring: Tensor | float, target: Tensor | float) -> tuple[Tensor, Tensor, Tensor]:
             """Changes of q, of K (q - p) and of the multiplier that centre q z and multiplier * slack."""
             x = (centring - by_values) / multiplier
-            b1, b2 = _total(x) - missing, _total(pull * x) + target / multiplier
+            b1, b2 = total(x) - missing, total(pull * x) + target / multiplier
             growth = (a11 * b2 - a12 * b1) / determinant
             dq = x - by_ones * ((a22 * b1 - a12 * b2) / determinant) - by_pull * growth
             return dq, dq @ ball.gram, multiplier * (growth - 1)
@@ -130,9 +128,9 @@ class _State:
         dq, dpull, change = direction(0.0, 0.0)
         u = dq / q
         v = -1 - u
-        lean, uv, linear, square = u - v, u * v, _total(pull * dq), _total(dq * dpull)
+        lean, uv, linear, square = u - v, u * v, total(pull * dq), total(dq * dpull)
         size = longest(u, v, change, linear, square).clamp_max(1)
-        after = (1 - size) * gap_q + size**2 * _total(qz * uv)
+        after = (1 - size) * gap_q + size**2 * total(qz * uv)
         after = after + (multiplier + size * change) * (slack - size * linear - size**2 * square / 2)
         centre = (after / gap).clamp(1e-3, 1) ** 3 * gap / (len(p) + 1)
         ratio = centre / qz - uv
@@ -140,7 +138,7 @@ class _State:
         dq, dpull, change = direction(corrected, centre + change * linear + multiplier * square / 2)
         u = dq / q
         v = ratio - 1 - u
-        size = (0.95 * longest(u, v, change, _total(pull * dq), _total(dq * dpull))).clamp_max(1)
+        size = (0.95 * longest(u, v, change, total(pull * dq), total(dq * dpull))).clamp_max(1)
         agreed = ((u - v) * lean).amin(-1, keepdim=True) > 0
         return _Step(u, v, dpull, change, size, gap, agreed)
 
@@ -154,7 +152,3 @@ class _State:
         """The part of the batch with these row numbers."""
         fields = (self.values, self.radius, self.q, self.z, self.pull, self.multiplier)
         return _State(*(tensor[rows] for tensor in fields))
-
-
-def _total(a: Tensor) -> Tensor:
-    return a.sum(-1, keepdim=True)

@@ -12,6 +12,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.kernel_ball import KernelBall
+from allweather.distances.kernel_worst import slope_gradient, worst_in_ball
 from allweather.errors import require, require_number
 from allweather.tensors import as_tensor, pairwise, with_gradient
 
@@ -66,13 +67,12 @@ class MMD(Distance):
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         ball = self._ball(reference)
         f = values.detach()
-        weights, multiplier = ball.worst(f, reference.weights, radius)
+        weights, steepness = worst_in_ball(ball, f, reference.weights, radius)
 
         def gradient() -> Tensor:
-            return ball.slope_gradient(f, reference.weights, radius, weights, multiplier)
+            return slope_gradient(ball, f, reference.weights, radius, weights, -steepness)
 
-        slope = with_gradient(-multiplier, gradient, values)
-        return Worst((weights * f).sum(-1), slope, weights)
+        return Worst((weights * f).sum(-1), with_gradient(-steepness, gradient, values), weights)
 
     def _ball(self, reference: Reference) -> KernelBall:
         """The factorised kernel matrix, remembered for as long as the reference's points live."""

@@ -1,0 +1,153 @@
+"""The worst distribution in a kernel ball, for many decisions at once.
+
+Each decision takes the cheapest way that gives the exact answer: the closed form with full support, the point mass
+that a large ball contains, a straight line out of p for a tiny one, a few rounds of changing supports where the kernel
+is well conditioned, and else the interior point method.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from allweather.distances import interior_point
+from allweather.distances.kernel_ball import KernelBall, total
+
+
+def worst_in_ball(
+    ball: KernelBall,
+    values: Tensor,  # (b, n)
+    p: Tensor,  # (n,)
+    radius: Tensor,  # (b,)
+) -> tuple[Tensor, Tensor]:
+    """The worst q (b, n) and the multiplier (b,) of its distance, which is minus the slope."""
+    height, scale = _unit(values)
+    q, steepness = p.expand_as(values).clone(), torch.zeros_like(radius)
+    zero, positive = (radius == 0).nonzero().squeeze(-1), (radius > 0).nonzero().squeeze(-1)
+    if len(zero):
+        steepness[zero] = leaving(ball, height[zero], p)[0]
+    if len(positive):
+        size = radius[positive, None]
+        q[positive], multiplier = _Search(ball, height[positive], p, size).solve()
+        found = (multiplier * size).squeeze(-1)
+        steepness[positive] = torch.where(found > 1e-9, found, 0.0)
+    return q, steepness * scale.squeeze(-1)
+
+
+def slope_gradient(
+    ball: KernelBall,
+    values: Tensor,  # (b, n)
+    p: Tensor,  # (n,)
+    radius: Tensor,  # (b,)
+    q: Tensor,  # (b, n) the worst
+    slope: Tensor,  # (b,)
+) -> Tensor:
+    """Derivative (b, n) of the slope in the values, on the support of the worst q."""
+    gradient = torch.zeros_like(values)
+    zero, sloping = (radius == 0).nonzero().squeeze(-1), ((radius > 0) & (slope < 0)).nonzero().squeeze(-1)
+    if len(zero):
+        gradient[zero] = leaving(ball, values[zero], p)[1]
+    if len(sloping):
+        size = radius[sloping, None]
+        # A point that holds less than this sits at a kink, or is rounding.
+        face = ball.face(q[sloping] > 1e-7, values[sloping], p, size)
+        gradient[sloping] = -size * face.direction / (face.length * face.room).clamp_min(1e-300).sqrt()
+    return gradient
+
+
+def leaving(ball: KernelBall, values: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
+    """How steeply (b,) the worst expectation falls at radius 0, and the direction of unit norm in which q leaves p.
+
+    Only points without mass constrain the direction, so p may be replaced by any distribution with its support, and
+    the radius by any that empties no point of it.
+    """
+    height, scale = _unit(values)
+    spread = (p > 0).to(p.dtype) / (p > 0).sum()
+    steepness, direction = torch.zeros_like(values[:, 0]), torch.zeros_like(values)
+    left = (height.amax(-1) > 0).nonzero().squeeze(-1)
+    for radius in (1e-2 / len(p), 1e-4 / len(p), 1e-6 / len(p)):
+        if not len(left):
+            break
+        q, multiplier = _Search(ball, height[left], spread, torch.full_like(scale[left], radius)).solve(tiny=False)
+        direction[left] = (q - spread) / radius
+        steepness[left] = (multiplier * radius * scale[left]).squeeze(-1)
+        left = left[(q[:, p > 0] <= 0).any(-1)]
+    return steepness, direction
+
+
+class _Search:
+    """The decisions of one batch, their answers so far, and the rows still without one."""
+
+    def __init__(self, ball: KernelBall, height: Tensor, p: Tensor, radius: Tensor) -> None:
+        self.ball, self.height, self.p, self.radius = ball, height, p, radius
+        self.q, self.multiplier = torch.empty_like(height), torch.zeros_like(radius)
+        self.rows = torch.arange(len(height), device=height.device)
+
+    def solve(self, tiny: bool = True) -> tuple[Tensor, Tensor]:
+        """The worst q (b, n), and the multiplier (b, 1) of half the squared norm."""
+        self._full_support()
+        self._point_mass()
+        if tiny and bool((self.radius[self.rows] < 1e-3 * self.p[self.p > 0].min()).any()):
+            self._straight_line()
+        if self.ball.well_conditioned:
+            self._changing_supports()
+        if len(self.rows):
+            rows = self.rows
+            answer = interior_point.minimise(self.ball, self.height[rows], self.p, self.radius[rows])
+            self._settle(torch.ones_like(rows, dtype=torch.bool), *answer)
+        return self.q, self.multiplier
+
+    def _settle(self, solved: Tensor, q: Tensor, multiplier: Tensor) -> None:
+        """Note the answers of the solved among the open rows."""
+        self.q[self.rows[solved]], self.multiplier[self.rows[solved]] = q[solved], multiplier[solved]
+        self.rows = self.rows[~solved]
+
+    def _full_support(self) -> None:
+        """Exact where no entry of q turns negative."""
+        direction = self.ball.project(self.height)
+        length = total(self.height * direction).clamp_min(0)
+        flat = length <= 1e-30
+        step = self.radius / length.clamp_min(1e-30).sqrt()
+        self.relaxed = torch.where(flat, self.p, self.p - step * direction)
+        self._settle((self.relaxed >= 0).all(-1), self.relaxed, torch.where(flat, 0.0, 1 / step))
+
+    def _point_mass(self) -> None:
+        """Where the ball reaches a point mass on the lowest value nothing is left to lose."""
+        lowest = self.height[self.rows].argmin(-1)
+        reached = self.ball.to_points(self.p)[lowest] <= self.radius[self.rows].squeeze(-1)
+        self._settle(reached, one_hot(lowest, len(self.p)).to(self.p.dtype), torch.zeros_like(self.radius[self.rows]))
+
+    def _straight_line(self) -> None:
+        """Where the radius empties no point with mass, q leaves p along the line it starts on."""
+        radius = self.radius[self.rows]
+        steepness, direction = leaving(self.ball, self.height[self.rows], self.p)
+        q = self.p + radius * direction
+        self._settle((q >= 0).all(-1), q, steepness[:, None] / radius)
+
+    def _changing_supports(self) -> None:
+        """Points leave the support where q is negative and enter where their multiplier is.
+
+        On well conditioned kernels this settles within a few rounds, from where the relaxed q is positive.
+        """
+        support = self.relaxed[self.rows] > 0
+        for _ in range(6):
+            if not len(self.rows):
+                return
+            problem = self.height[self.rows], self.p, self.radius[self.rows]
+            face = self.ball.face(support, *problem)
+            edge, multiplier = face.edge(self.p)
+            reduced = problem[0] + multiplier * ((edge - self.p) @ self.ball.gram)
+            level = total(reduced * support) / total(support)
+            following = torch.where(support, edge > 0, reduced < level)
+            answer = face.worst(self.p)
+            solved = (self.ball.duality_gap(*answer, *problem) < interior_point.TOLERANCE).squeeze(-1)
+            self._settle(solved, *answer)
+            support = following[~solved]
+
+
+def _unit(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Values between 0 and 1 in each row, and the range (b, 1) that was divided out."""
+    low, high = values.aminmax(dim=-1, keepdim=True)
+    scale = (high - low).clamp_min(torch.finfo(values.dtype).tiny)
+    return (values - low) / scale, scale
