@@ -85,7 +85,7 @@ class KernelBall:
         return (self.gram.diagonal() - 2 * mean + p @ mean).clamp_min(0).sqrt()
 
     def project(self, values: Tensor) -> Tensor:
-        """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`: where the values pull q while nothing is empty."""
+        """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`: the way out of p that no empty point blocks."""
         free, ones = values @ self.inverse, self.inverse.sum(0)
         return free - total(free) * (ones / ones.sum())
 
