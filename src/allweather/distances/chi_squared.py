@@ -53,11 +53,10 @@ class ChiSquared(Distance):
         height = f - floor
         centre = (height @ p)[:, None]
         height -= centre  # moments about the mean keep their digits
-        total, mean, variance, last = _inside(height, p, -centre, size)
+        total, outside, mean, variance = _inside(height, p, -centre, size)
 
-        slack = (size * total - (1 - total)).clamp_min(0)
-        slack = torch.where(last >= height.amax(-1, keepdim=True), size, slack)
-        spread = (last > -centre) & (variance > 0)  # the lowest point has height -centre
+        slack = (size * total - outside).clamp_min(0)  # exactly the radius while nothing is outside
+        spread = variance > 0
         tilt = torch.where(spread, (slack / variance).sqrt(), 0.0)
         # Ratios q/p fall on a line; beyond the last point inside it is negative.
         weights = (height - mean).mul_(-tilt).add_(1).mul_(p).clamp_(min=0).div_(total)
@@ -79,28 +78,31 @@ def _inside(
     lowest: Tensor,  # (b, 1) height on the support
     radius: Tensor,  # (b, 1)
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Mass, mean and variance of the points that keep some mass, and the largest height among them, (b, 1) each.
+    """Mass inside and outside, and mean and variance inside, (b, 1) each; inside are the points that keep some mass.
 
     Ratios q/p proportional to `max(t - height, 0)` diverge from 1 the less the larger t is: a point keeps some mass if
     the line that ends just there would still diverge by more than the radius.
     """
     ordered, mass = ascending(height, p)
     moment = mass * ordered
-    below, first_below, second_below = mass.cumsum(-1), moment.cumsum(-1), (moment * ordered).cumsum(-1)
-    ratios = ordered * below - first_below
-    squares = (ratios - first_below).mul_(ordered).add_(second_below)
-    kept = squares > ratios.square_().mul_((1 + radius) * (1 + ROUNDING))
-    kept |= ordered <= lowest
-    place = kept.sum(-1, keepdim=True) - 1
+    sums = below, first_below, second_below = mass.cumsum(-1), moment.cumsum(-1), (moment * ordered).cumsum(-1)
+    place = torch.zeros_like(radius, dtype=torch.long)
+    if len(p) > 1:
+        end, first = ordered[:, 1:], first_below[:, :-1]
+        ratios = end * below[:, :-1] - first
+        squares = (ratios - first).mul_(end).add_(second_below[:, :-1])
+        kept = squares > ratios.square_().mul_((1 + radius) * (1 + ROUNDING))
+        count = torch.arange(1, len(p), device=p.device, dtype=torch.int32)
+        place = torch.where(kept, count, 0).amax(-1, keepdim=True).long()
 
-    last = ordered.gather(-1, place)
-    total, first, second = (sums.gather(-1, place) for sums in (below, first_below, second_below))
+    last = ordered.gather(-1, place).maximum(lowest)
+    total, first, second = (part.gather(-1, place) for part in sums)
     mean, second = first / total, second / total
-    variance = second - mean * mean
+    variance = torch.where(last > lowest, second - mean * mean, 0.0)
     blurred = ((variance < 1e-6 * second) & (last > lowest)).squeeze(-1)
     if bool(blurred.any()):  # too much cancels in the differences: sum over the points themselves
         w, h = p * (height[blurred] <= last[blurred]), height[blurred]
         total[blurred] = w.sum(-1, keepdim=True)
         mean[blurred] = (w * h).sum(-1, keepdim=True) / total[blurred]
         variance[blurred] = (w * (h - mean[blurred]).square()).sum(-1, keepdim=True) / total[blurred]
-    return total, mean, variance, last
+    return total, below[:, -1:] - total, mean, variance
