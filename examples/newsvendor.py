@@ -30,7 +30,7 @@ DISTANCES = {
     "chi-squared": (aw.ChiSquared(0.4), 1.0),
     "KL": (aw.KL(0.2), 0.5),
     "MMD": (aw.MMD(0.15, lengthscale=0.1), 0.4),
-    "Wasserstein": (aw.Wasserstein(0.08), 0.16),
+    "Wasserstein": (aw.Wasserstein(0.04), 0.16),
 }
 COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00"]
 
@@ -49,7 +49,8 @@ def belief() -> aw.Reference:
 
 def main() -> None:
     """Print the table and draw the picture."""
-    console = Console()
+    torch.set_num_threads(1)  # the batches are small: more threads only wait for each other
+    console = Console(width=100)
     reference = belief()
     values = torch.tensor(profit(ORDERS, reference.points[:, 0].numpy()))
     mean = aw.Expectation()(values, reference)
@@ -60,7 +61,7 @@ def main() -> None:
         f"(the textbook answer is {critical:.3f})."
     )
 
-    table = Table(title="Expected profit when demand shifts in the worst way, and the order that stands it best")
+    table = Table(title="Expected profit a day when demand shifts in the worst way")
     for column in (
         "distance",
         "radius",
@@ -84,22 +85,27 @@ def main() -> None:
             f"{1e3 * seconds:.1f} ms",
         )
     console.print(table)
-    console.print(f"The picture of v(radius) for four orders is in [bold]{draw(reference)}[/].")
+    console.print(
+        "Orders are in kilolitres. A TV radius of 0.4 changes a fifth of all days; a Wasserstein radius of 0.04 moves "
+        "demand by 40 litres on average, which hurts all larger orders alike and so leaves the best one where it is."
+    )
+    console.print(f"How four orders fall as the shift grows is drawn in [bold]{draw(reference)}[/].")
 
 
 def draw(reference: aw.Reference) -> Path:
     """The worst expected profit of four orders against the radius, under each distance."""
     demand = reference.points[:, 0].numpy()
     chosen = torch.tensor(profit(np.array(SHOWN), demand))
-    figure, axes = plt.subplots(1, len(DISTANCES), figsize=(15, 3.4), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, len(DISTANCES), figsize=(15, 3.8), sharey=True, layout="constrained")
     for axis, (name, (distance, largest)) in zip(axes, DISTANCES.items(), strict=True):
         radii = largest * torch.linspace(0, 1, 81, dtype=torch.float64) ** 2
         curves = distance.worst_case(chosen[:, None, :].expand(-1, 81, -1), reference, radii).value
         for curve, order, colour in zip(curves, SHOWN, COLOURS, strict=True):
             axis.plot(radii, curve, color=colour, label=f"order {order:.2f}")
-        axis.axvline(distance.number, color="0.7", linewidth=0.8, linestyle=":")
+        axis.axvline(distance.number, color="0.5", linewidth=0.8, linestyle=":", label="radius of the table")
         axis.set(title=name, xlabel="radius")
-    axes[0].set_ylabel("worst expected profit")
+    axes[0].set_ylabel("worst expected profit a day")
+    figure.suptitle("How low the expected profit of an order can fall when demand shifts by a radius")
     axes[-1].legend(frameon=False, fontsize=8)
     OUTPUT.mkdir(exist_ok=True)
     path = OUTPUT / "newsvendor.png"

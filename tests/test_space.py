@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -130,6 +131,11 @@ def test_decoding_refuses_a_wrong_shape():
 def test_other_mistakes_are_refused_too(mistake):
     with pytest.raises(InvalidInput):
         mistake()
+
+
+def test_a_data_frame_is_a_list_of_rows():
+    frame = pd.DataFrame({"wind": [-20.0, 20.0], "lot": ["A", "B"]})
+    assert SPACE.contexts.encode(frame).tolist() == [[0, 1, 0], [1, 0, 1]]
 
 
 def test_numpy_bounds():

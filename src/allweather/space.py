@@ -47,7 +47,9 @@ class Box(Mapping[str, Variable]):
         return sum(variable.columns for _, variable in self.variables)
 
     def encode(self, rows: Row | Sequence[Row]) -> Tensor:
-        """Rows of named values in the user's units as points (b, columns) of the unit cube."""
+        """Rows of named values in the user's units (dictionaries or a DataFrame) as points (b, columns) of the cube."""
+        if hasattr(rows, "to_dict"):  # a pandas DataFrame
+            rows = rows.to_dict("records")
         rows = [rows] if isinstance(rows, Mapping) else list(rows)
         for row in rows:
             require(isinstance(row, Mapping), f"{self.role}", f"be given by name ({', '.join(self)})", row)

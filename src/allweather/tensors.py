@@ -37,7 +37,9 @@ def as_tensor(data: Any, where: str) -> Tensor:
             raise TypeError
         tensor: Tensor = data.to(torch.float64)
     except (TypeError, ValueError, RuntimeError):
-        raise InvalidInput(f"`{where}` must be an array of numbers, got {shown(data)}") from None
+        raise InvalidInput(
+            f"`{where}` must be an array of numbers, with rows of equal length, got {shown(data)}"
+        ) from None
     # A finite sum proves finite entries at a fraction of the cost.
     if not math.isfinite(tensor.detach().sum().item()):
         finite = torch.isfinite(tensor.detach())
@@ -53,7 +55,7 @@ def as_weights(data: Any, n: int, where: str) -> Tensor:
     require(weights.shape == (n,), where, f"have shape ({n},), one weight per point", tuple(weights.shape))
     require(bool((weights >= 0).all()), where, "be non-negative", weights.min().item())
     total = weights.sum()
-    require(abs(total.item() - 1) <= 1e-6, where, "sum to 1", total.item())
+    require(abs(total.item() - 1) <= 1e-6, where, "sum to 1 (divide by their sum)", total.item())
     return weights / total
 
 

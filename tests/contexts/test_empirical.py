@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -40,6 +41,17 @@ def test_old_contexts_fade_by_half():
     weights = Drifting(half_life=2).reference(contexts, 3, torch.Generator()).weights
     assert weights[0] / weights[2] == pytest.approx(0.5)
     assert weights[1] / weights[2] == pytest.approx(2**-0.5)
+
+
+def test_contexts_in_other_units_are_refused_with_a_hint():
+    for model in (Empirical(), Drifting(1.0)):
+        with pytest.raises(InvalidInput, match="encode"):
+            model.reference(torch.tensor([[14.0], [229.0]]), 2, torch.Generator())
+
+
+def test_arrays_and_lists_will_do():
+    for contexts in ([[0.1], [0.2]], np.array([[0.1], [0.2]], dtype=np.float32)):
+        assert Empirical().reference(contexts, 2, torch.Generator()).points.dtype == torch.float64
 
 
 def test_nothing_seen_is_an_error():

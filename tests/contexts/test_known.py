@@ -37,6 +37,12 @@ def test_a_law_in_the_users_units_is_clipped_to_the_box():
     assert points.median() == pytest.approx(0.5, abs=0.01)
 
 
+def test_the_space_itself_will_do():
+    space = Space(x=Real(0, 1), wind=Context(-10, 10))
+    law = Known(scipy.stats.norm(0, 1))
+    torch.testing.assert_close(draw(law.on(space)), draw(law.on(space.contexts)))
+
+
 def test_a_logarithmic_context():
     space = Space(x=Real(0, 1), dose=Context(Real(0.01, 1, log=True)))
     points = draw(Known(scipy.stats.uniform(0.01, 0.99)).on(space.contexts)).points
@@ -70,6 +76,7 @@ def test_dependent_variables_from_a_joint_sampler():
         (lambda: Known(scipy.stats.norm), "frozen"),
         (lambda: Known([1.0]), "ppf"),
         (lambda: Known([]), "law for each"),
+        (lambda: Known("normal"), "'normal'"),
         (lambda: draw(Known(lambda n, g: g.uniform(size=n - 1))), "shape"),
         (lambda: draw(Known(lambda n, g: ["a"] * n)), "numbers"),
         (lambda: Known(scipy.stats.norm(), samples=0), "samples"),

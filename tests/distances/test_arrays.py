@@ -46,7 +46,7 @@ def test_points_on_a_line_may_be_a_flat_list():
         ((VALUES, [1.2, -0.4, 0.2], aw.KL(0.1)), "non-negative"),
         ((VALUES * np.nan, WEIGHTS, aw.KL(0.1)), "finite"),
         ((VALUES, WEIGHTS, aw.MMD(0.1)), r"worst_case\(points=...\)` must be given for MMD"),
-        ((VALUES, WEIGHTS, aw.MMD(0.1), [0.0, 1.0]), "shape"),
+        ((VALUES, WEIGHTS, aw.MMD(0.1), [0.0, 1.0]), r"worst_case\(points=...\)` must have 3 rows"),
         (([], [], aw.KL(0.1)), "values"),
         ((VALUES + 1j, WEIGHTS, aw.KL(0.1)), "array of numbers"),
         (([["1", "2", "3"]], WEIGHTS, aw.KL(0.1)), "array of numbers"),
@@ -71,6 +71,8 @@ def test_references_of_other_types_are_taken_or_refused_by_name():
     assert aw.Wasserstein(0.1).worst_case(values, single).value.dtype == torch.float64
     grown = torch.tensor(WEIGHTS, requires_grad=True)
     assert not aw.ChiSquared(0.1).worst_case(values, aw.Reference(torch.rand(3, 1), grown)).value.requires_grad
+    with pytest.raises(aw.InvalidInput, match=r"be a Reference\(points, weights\)"):
+        aw.KL(0.1).worst_case(values, torch.tensor(WEIGHTS))
     with pytest.raises(aw.InvalidInput, match=r"\(n, d_c\)"):
         aw.KL(0.1).worst_case(values, aw.Reference(torch.rand(3), torch.tensor(WEIGHTS)))
     with pytest.raises(aw.InvalidInput, match=r"KL.worst_case\(radius=...\)` must be one number or \(2,\)"):

@@ -116,6 +116,20 @@ def test_the_median_heuristic():
     assert gram[0, 0].item() == 1 + 1e-6
 
 
+def test_the_median_heuristic_looks_at_the_distribution_not_at_the_list():
+    """Repeated contexts, or contexts without mass, do not change it."""
+    points, weights = torch.tensor([[0.0], [0.1], [1.0]], dtype=torch.float64), torch.tensor([0.5, 0.25, 0.25])
+    plain = Reference.checked(points, weights)
+    twice = Reference.checked(points[[0, 0, 1, 2]], weights[[0, 0, 1, 2]] / torch.tensor([2, 2, 1, 1]))
+    more = Reference.checked(torch.cat([points, torch.rand(9, 1)]), torch.cat([weights, torch.zeros(9)]))
+    for reference in (twice, more):
+        row = [0, 2, 3] if reference is twice else [0, 1, 2]
+        torch.testing.assert_close(MMD(0.1).gram(reference)[row][:, row], MMD(0.1).gram(plain))
+    # the same points with other weights are another distribution
+    other = Reference(plain.points, torch.tensor([0.5, 0.5, 0.0], dtype=torch.float64))
+    assert not torch.allclose(MMD(0.1).gram(other), MMD(0.1).gram(plain))
+
+
 def test_duplicated_contexts_and_a_single_one():
     twice = Reference.checked(torch.cat([GRID[::8], GRID[::8]]), [1 / 16] * 16)
     values = torch.sin(5 * twice.points[:, 0])

@@ -10,7 +10,7 @@ from torch import Generator, Tensor
 
 from allweather.errors import require
 from allweather.registry import Named
-from allweather.space import Box
+from allweather.space import Box, Space
 from allweather.tensors import as_tensor, as_weights
 
 
@@ -50,8 +50,11 @@ class ContextModel(Named, ABC):
             generator: the only source of randomness; one reference is drawn per step and then stays fixed.
         """
 
-    def on(self, box: Box) -> Self:
-        """This model for the context variables of `box`; models stated in the user's units translate here."""
+    def on(self, space: Space | Box) -> Self:
+        """This model for the contexts of a space (or its `contexts` alone); laws in the user's units are translated."""
+        return self._on(space.contexts if isinstance(space, Space) else space)
+
+    def _on(self, box: Box) -> Self:
         return self
 
 
@@ -80,18 +83,22 @@ def with_unseen(reference: Reference, unseen: int, generator: Generator) -> Refe
     return Reference(torch.cat([points, elsewhere]), torch.cat([weights, weights.new_zeros(unseen)]))
 
 
-def require_contexts(contexts: Tensor, model: ContextModel) -> None:
-    """Refuse to estimate a distribution from nothing."""
+def seen(contexts: Any, model: ContextModel) -> Tensor:
+    """Contexts (t, d_c) in the unit cube to learn a distribution from: at least one."""
     where = f"{type(model).__name__}.reference(contexts=...)"
-    require(contexts.ndim == 2, where, "have shape (t, d_c)", tuple(contexts.shape))
-    require(contexts.shape[0] > 0, where, "hold at least one context", tuple(contexts.shape))
-    require(bool(torch.isfinite(contexts).all()), where, "be finite", "NaN or infinity among them")
-    require(contexts.dtype == torch.float64, where, "be float64", contexts.dtype)
+    rows = as_tensor(contexts, where)
+    require(rows.ndim == 2, where, "have shape (t, d_c)", tuple(rows.shape))
+    require(rows.shape[0] > 0, where, "hold at least one context", tuple(rows.shape))
+    inside = bool(((rows >= 0) & (rows <= 1)).all())
+    hint = "lie in the unit cube (`space.contexts.encode` brings them there)"
+    require(inside, where, hint, f"{rows.min().item():g} to {rows.max().item():g}")
+    return rows
 
 
 def fitted(values: Any, reference: Reference, where: str) -> tuple[Tensor, Reference]:
     """Values (..., n) and a reference on n points, checked to belong together."""
     values = as_tensor(values, f"{where}(values=...)")
+    require(isinstance(reference, Reference), f"{where}(reference=...)", "be a Reference(points, weights)", reference)
     points, weights = reference
     reference = Reference.checked(points, weights, f"{where}(reference=...)")
     n = reference.points.shape[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, require_contexts, with_unseen
+from allweather.contexts.base import ContextModel, Reference, seen, with_unseen
 from allweather.errors import require_count, require_number
 
 
@@ -29,7 +29,7 @@ class Empirical(ContextModel):
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The distinct contexts, weighted by how often each was seen."""
-        require_contexts(contexts, self)
+        contexts = seen(contexts, self)
         return with_unseen(merged(contexts, torch.ones(len(contexts), dtype=torch.float64)), self.unseen, generator)
 
 
@@ -54,7 +54,7 @@ class Drifting(ContextModel):
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The distinct contexts, weighted by how recently each was seen."""
-        require_contexts(contexts, self)
+        contexts = seen(contexts, self)
         age = torch.arange(len(contexts) - 1, -1, -1, dtype=torch.float64)
         return with_unseen(merged(contexts, 0.5 ** (age / self.half_life)), self.unseen, generator)
 

@@ -43,7 +43,7 @@ class Finite(ContextModel):
             object.__setattr__(self, "points", points)
             self._checked(points)
 
-    def on(self, box: Box) -> Self:
+    def _on(self, box: Box) -> Self:
         """The same contexts as points of the unit cube of `box`."""
         if _named(self.points):
             return replace(self, _encoded=self._checked(box.encode(list(self.points))))

@@ -39,7 +39,7 @@ class Forecast(ContextModel):
         require(isinstance(distribution, ContextModel), "Forecast.given(...)", "be a context model", distribution)
         return replace(self, distribution=distribution)
 
-    def on(self, box: Box) -> Self:
+    def _on(self, box: Box) -> Self:
         """The same forecast; what is given speaks the units of `box`."""
         return replace(self, box=box)
 

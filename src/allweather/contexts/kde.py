@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, require_contexts, sobol, with_unseen
+from allweather.contexts.base import ContextModel, Reference, seen, sobol, with_unseen
 from allweather.errors import require, require_count, require_number
 
 
@@ -48,7 +48,6 @@ class KDE(ContextModel):
 
     def density(self, at: Tensor, contexts: Tensor) -> Tensor:
         """The estimated density (m,) at points (m, d_c), before any clipping to the box (kde, Eq. 2)."""
-        require_contexts(contexts, self)
         width = self.bandwidths(contexts)
         varied = bool((width > 0).all())
         require(
@@ -60,7 +59,7 @@ class KDE(ContextModel):
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Equally weighted draws of the estimate, fixed for this step."""
-        require_contexts(contexts, self)
+        contexts = seen(contexts, self)
         t, d = contexts.shape
         uniform = sobol(self.samples, d + 1, generator)
         centre = contexts[(uniform[:, 0] * t).long()]

@@ -49,7 +49,7 @@ class Known(ContextModel):
         if not _is_sampler(self.law):
             self._laws()
 
-    def on(self, box: Box) -> Self:
+    def _on(self, box: Box) -> Self:
         """The same law, read in the units of `box`."""
         for name, variable in box.items():
             inner = variable.variable if isinstance(variable, Context) else variable
@@ -104,7 +104,8 @@ class Known(ContextModel):
             names = list(self.law) if self.box is None else list(self.box)
             laws = [self.law[name] for name in names]
         else:
-            laws = list(self.law) if isinstance(self.law, Sequence) else [self.law]
+            several = isinstance(self.law, Sequence) and not isinstance(self.law, str)
+            laws = list(self.law) if several else [self.law]
         require(len(laws) > 0, "Known(law=...)", "have a law for each context variable", self.law)
         for law in laws:
             # The distribution itself has a `ppf` too, but takes its parameters on every call.

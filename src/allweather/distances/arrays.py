@@ -47,7 +47,7 @@ def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None
     require(
         table.ndim >= 1 and table.shape[-1] > 0,
         "worst_case(values=...)",
-        "have shape (..., n)",
+        "have shape (..., n) with at least one context",
         tuple(table.shape),
     )
     if points is None:
@@ -58,6 +58,8 @@ def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None
         points = torch.zeros(table.shape[-1], 0, dtype=torch.float64)
     places = as_tensor(points, "worst_case(points=...)")
     places = places[:, None] if places.ndim == 1 else places
+    n = table.shape[-1]
+    require(places.shape[0] == n, "worst_case(points=...)", f"have {n} rows, one per context", tuple(places.shape))
     worst = distance.worst_case(table.detach(), Reference.checked(places, weights, "worst_case"))
     value, slope = (part.item() if part.ndim == 0 else part.numpy() for part in (worst.value, worst.slope))
     return WorstArrays(value, slope, worst.weights.numpy())

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -26,7 +27,8 @@ class MMD(Distance):
     """`d(q, p) = sqrt((q - p)' (K + 1e-6 I) (q - p))`, K the kernel matrix of the reference's points.
 
     The adversary may go to any point, also to those of weight zero. The regularisation is part of the distance: on
-    fine grids most of K's eigenvalues are far below it, so results depend on it, and it is the same everywhere.
+    fine grids most of K's eigenvalues are far below it, so results depend on it, and it is the same everywhere. The
+    default lengthscale is the median distance of two distinct contexts drawn from the reference.
 
     Example:
         >>> from allweather import worst_case
@@ -38,7 +40,7 @@ class MMD(Distance):
     needs_points: ClassVar[bool] = True
 
     lengthscale: float | None = None
-    """Of the kernel, in the unit cube; the median distance between points if not given."""
+    """Of the kernel; if not given, the median distance of two distinct contexts drawn from the reference."""
     kernel: str | Kernel = "rbf"
     """`"rbf"`, `"matern52"`, or any positive semi-definite `kernel(points, points) -> (n, n)` of its own scale."""
 
@@ -78,22 +80,25 @@ class MMD(Distance):
         """The factorised kernel matrix, remembered for as long as the reference's points live."""
         points = reference.points
         known: dict[Any, tuple[Any, KernelBall]] = _BALLS.setdefault(points, {})
-        key, stamp = (self.lengthscale, self.kernel), (points._version, points.sum().item())
+        place = torch.arange(len(points), dtype=points.dtype)
+        drawn = (reference.weights @ place).item() if self.lengthscale is None else 0.0
+        key, stamp = (self.lengthscale, self.kernel), (points._version, points.sum().item(), drawn)
         if key not in known or known[key][0] != stamp:
-            known[key] = stamp, KernelBall(self._kernel_matrix(points), JITTER)
+            known[key] = stamp, KernelBall(self._kernel_matrix(reference), JITTER)
         return known[key][1]
 
     def _rows(self, n: int) -> int:
-        """So many that a matrix for each of them fits in 128 MiB."""
-        return max(1, min(2**18 // n, 2**24 // n**2))
+        """So many that a matrix for each of them fits in 256 MiB."""
+        return max(1, min(2**18 // n, 2**25 // n**2))
 
-    def _kernel_matrix(self, points: Tensor) -> Tensor:
+    def _kernel_matrix(self, reference: Reference) -> Tensor:
+        points = reference.points
         n = points.shape[0]
         if callable(self.kernel):
             matrix = as_tensor(self.kernel(points, points), "MMD(kernel=...)")
             require(matrix.shape == (n, n), "MMD(kernel=...)", f"return shape ({n}, {n})", tuple(matrix.shape))
         else:
-            matrix = KERNELS[self.kernel](pairwise(points, points) / self._scale(points))
+            matrix = KERNELS[self.kernel](pairwise(points, points) / self._scale(reference))
         asymmetry = (matrix - matrix.T).abs().max().item()
         require(
             asymmetry <= 1e-8 * matrix.abs().max().item(),
@@ -103,12 +108,15 @@ class MMD(Distance):
         )
         return (matrix + matrix.T) / 2
 
-    def _scale(self, points: Tensor) -> float:
+    def _scale(self, reference: Reference) -> float:
         if self.lengthscale is not None:
             return self.lengthscale
-        distances = pairwise(points, points)
-        positive = distances[distances > 0]
-        return float(positive.median()) if len(positive) else 1.0
+        points, weights = reference
+        distances, pairs = pairwise(points, points), weights[:, None] * weights
+        apart = (distances > 0) & (pairs > 0)
+        ordered, order = distances[apart].sort()
+        share = pairs[apart][order].cumsum(0)
+        return float(ordered[(share < share[-1] / 2).sum()]) if len(share) else 1.0
 
 
 def rbf(distance: Tensor) -> Tensor:
