@@ -43,6 +43,23 @@ def test_sorting_agrees_with_torch():
     assert torch.equal(ascending(values, equal)[0], values.sort(-1).values)
 
 
+@pytest.mark.parametrize("n", [1, 2, 64, 4096, 5000])
+def test_sorted_pairs_stay_together(n):
+    """Negative, tiny, zero and equal values too."""
+    source = torch.Generator().manual_seed(n)
+    values = torch.randn(3, n, generator=source, dtype=torch.float64) * 10.0 ** torch.randint(
+        -300, 3, (3, n), generator=source
+    )
+    values[:, ::3] = 0.0
+    weights = torch.rand(n, generator=source, dtype=torch.float64)
+    ordered, carried = ascending(values, weights)
+    torch.testing.assert_close(ordered, values.sort(-1).values, rtol=1e-12, atol=1e-305)
+    expected = torch.stack([torch.cat([values, weights.expand(3, n)]).reshape(2, 3, n)[:, i].T for i in range(3)])
+    for i in range(3):
+        pairs = torch.stack([ordered[i], carried[i]], 1)
+        assert sorted(map(tuple, pairs.tolist())) == sorted(map(tuple, expected[i].tolist()))
+
+
 @pytest.mark.parametrize("data", ["text", [[1.0], [1.0, 2.0]], object(), [None, 1.0], [math.nan], [1.0, -math.inf]])
 def test_what_is_no_array_of_numbers_is_refused(data):
     with pytest.raises(InvalidInput, match=r"X\(y"):

@@ -72,14 +72,21 @@ def argsort(values: Tensor) -> Tensor:
 
 
 def ascending(values: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """The values (b, n) sorted, and their weights (n,) in that order."""
-    if values.device.type != "cpu":
+    """The values (b, n) sorted, and their weights (n,) in that order; values equal to 12 digits may change places."""
+    n = len(weights)
+    if values.device.type != "cpu" or n > 4096:
         order = argsort(values)
         return values.gather(-1, order), weights[order]
+    array = values.detach().numpy()
     if bool((weights == weights[0]).all()):
-        return torch.from_numpy(np.sort(values.detach().numpy(), axis=-1)), weights.expand_as(values)
-    order = argsort(values)
-    return values.gather(-1, order), torch.from_numpy(weights.numpy()[order.numpy()])
+        return torch.from_numpy(np.sort(array, axis=-1)), weights.expand_as(values)
+    # With its index in the last bits of every number a sort is an argsort, at half the price.
+    last = (1 << n.bit_length()) - 1
+    keys = array.view(np.int64) & ~last
+    keys |= np.arange(n)
+    keys.view(np.float64).sort(axis=-1)
+    keys &= last
+    return values.gather(-1, torch.from_numpy(keys)), torch.from_numpy(weights.numpy()[keys])
 
 
 def with_gradient(result: Tensor, gradient: Callable[[], Tensor], values: Tensor) -> Tensor:
