@@ -39,10 +39,8 @@ def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None
         >>> worst_case(profit, [0.2, 0.5, 0.3], TotalVariation(0.4)).value
         array([4. , 3.8])
     """
-    if not isinstance(distance, Distance):
-        raise InvalidInput(
-            f"`worst_case(distance=...)` must be a distance such as TotalVariation(0.2), got {distance!r:.80}"
-        )
+    fits = isinstance(distance, Distance)
+    require(fits, "worst_case(distance=...)", "be a distance such as TotalVariation(0.2)", distance)
     table = as_tensor(values, "worst_case(values=...)")
     require(
         table.ndim >= 1 and table.shape[-1] > 0,

@@ -50,7 +50,7 @@ class Distance(Named, ABC):
 
     @property
     def rate(self) -> float:
-        """V falls like radius**rate near 0; `sensitivity` is the coefficient."""
+        """The worst expectation falls like radius**rate near 0; `sensitivity` is the coefficient."""
         return 1.0
 
     @abstractmethod

@@ -30,7 +30,7 @@ class ChiSquared(Distance):
 
     @property
     def rate(self) -> float:
-        """V falls like the root of the radius."""
+        """One half: the worst expectation falls like the root of the radius."""
         return 0.5
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
@@ -59,7 +59,8 @@ class ChiSquared(Distance):
         spread = variance > 0
         tilt = torch.where(spread, (slack / variance).sqrt(), 0.0)
         # Ratios q/p fall on a line; beyond the last point inside it is negative.
-        weights = (height - mean).mul_(-tilt).add_(1).mul_(p).clamp_(min=0).div_(total)
+        weights = (height - mean).mul_(-tilt).add_(1).mul_(p).clamp_(min=0)
+        weights /= weights.sum(-1, keepdim=True)
         if not bool(spread.all()):
             lowest = p * (f <= floor)
             weights = torch.where(spread, weights, lowest / lowest.sum(-1, keepdim=True))

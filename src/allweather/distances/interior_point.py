@@ -119,17 +119,11 @@ class _State:
             dq = x - by_ones * ((a22 * b1 - a12 * b2) / determinant) - by_pull * growth
             return dq, dq @ ball.gram, multiplier * (growth - 1)
 
-        def longest(u: Tensor, v: Tensor, change: Tensor, linear: Tensor, square: Tensor) -> Tensor:
-            """The longest step that keeps q, z, the multiplier and the slack positive."""
-            edge = (linear + (linear**2 + 2 * square * slack).clamp_min(0).sqrt()) / (2 * slack)
-            bounds = [-u.amin(-1, keepdim=True), -v.amin(-1, keepdim=True), -change / multiplier, edge]
-            return 1 / torch.cat(bounds, -1).amax(-1, keepdim=True).clamp_min(1e-9)
-
         dq, dpull, change = direction(0.0, 0.0)
         u = dq / q
         v = -1 - u
         lean, uv, linear, square = u - v, u * v, total(pull * dq), total(dq * dpull)
-        size = longest(u, v, change, linear, square).clamp_max(1)
+        size = _longest(u, v, change / multiplier, linear / slack, square / slack).clamp_max(1)
         after = (1 - size) * gap_q + size**2 * total(qz * uv)
         after = after + (multiplier + size * change) * (slack - size * linear - size**2 * square / 2)
         centre = (after / gap).clamp(1e-3, 1) ** 3 * gap / (len(p) + 1)
@@ -138,7 +132,8 @@ class _State:
         dq, dpull, change = direction(corrected, centre + change * linear + multiplier * square / 2)
         u = dq / q
         v = ratio - 1 - u
-        size = (0.95 * longest(u, v, change, total(pull * dq), total(dq * dpull))).clamp_max(1)
+        linear, square = total(pull * dq), total(dq * dpull)
+        size = (0.95 * _longest(u, v, change / multiplier, linear / slack, square / slack)).clamp_max(1)
         agreed = ((u - v) * lean).amin(-1, keepdim=True) > 0
         return _Step(u, v, dpull, change, size, gap, agreed)
 
@@ -152,3 +147,16 @@ class _State:
         """The part of the batch with these row numbers."""
         fields = (self.values, self.radius, self.q, self.z, self.pull, self.multiplier)
         return _State(*(tensor[rows] for tensor in fields))
+
+
+def _longest(
+    u: Tensor,  # (b, n) relative change of q
+    v: Tensor,  # (b, n) relative change of z
+    growth: Tensor,  # (b, 1) relative change of the multiplier
+    linear: Tensor,  # (b, 1) relative loss of the slack, to first order in the step
+    square: Tensor,  # (b, 1) and twice that to second order
+) -> Tensor:
+    """The longest step (b, 1) that keeps q, z, the multiplier and the slack positive."""
+    edge = (linear + (linear**2 + 2 * square).clamp_min(0).sqrt()) / 2
+    bounds = [-u.amin(-1, keepdim=True), -v.amin(-1, keepdim=True), -growth, edge]
+    return 1 / torch.cat(bounds, -1).amax(-1, keepdim=True).clamp_min(1e-9)

@@ -27,7 +27,7 @@ class KL(Distance):
 
     @property
     def rate(self) -> float:
-        """V falls like the root of the radius."""
+        """One half: the worst expectation falls like the root of the radius."""
         return 0.5
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.transport import Transport
-from allweather.errors import AllweatherError, require
+from allweather.errors import AllweatherError, is_number, require
 from allweather.tensors import pairwise
 
 
@@ -39,13 +39,8 @@ class Wasserstein(Distance):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number = isinstance(self.norm, (int, float)) and not isinstance(self.norm, bool)
-        require(
-            number and self.norm >= 1,
-            "Wasserstein(norm=...)",
-            "be a number of at least 1 or math.inf",
-            self.norm,
-        )
+        valid = is_number(self.norm) and self.norm >= 1
+        require(valid, "Wasserstein(norm=...)", "be a number of at least 1 or math.inf", self.norm)
 
     def costs(self, reference: Reference) -> Tensor:
         """(n, n) what it costs to move a unit of mass between each two points."""

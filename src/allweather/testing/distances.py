@@ -68,7 +68,7 @@ class DistanceSuite:
     @EXAMPLES
     @given(problem=problems(), radius=RADII)
     def test_the_weights_attain_the_value_within_the_radius(self, problem: Problem, radius: float) -> None:
-        """Q is a distribution, inside the ball, and its expectation is v."""
+        """The weights are a distribution inside the ball, and its expectation is v."""
         distance = self.make(radius)
         value, slope, weights = distance.worst_case(*problem)
         scale = problem.values.abs().max().item() + 1e-300
@@ -90,7 +90,7 @@ class DistanceSuite:
     @EXAMPLES
     @given(problem=problems(), radius=st.sampled_from([0.0, 1e-3, 0.05, 0.3, 1.0]), factor=st.floats(1.01, 4.0))
     def test_falls_convexly_with_the_radius(self, problem: Problem, radius: float, factor: float) -> None:
-        """V does not rise, and lies above the tangent that the slope draws."""
+        """The worst expectation does not rise, and lies above the tangent that the slope draws."""
         near, far = (
             self.make(radius).worst_case(*problem),
             self.make(radius * factor + 0.01).worst_case(*problem),
