@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from allweather import Choice, Context, Integer, InvalidInput, Real, Space
@@ -140,3 +140,22 @@ def test_a_data_frame_is_a_list_of_rows():
 
 def test_numpy_bounds():
     assert Space(x=Real(np.float32(0), np.int64(2)), n=Integer(np.int64(0), 4)).decisions.columns == 2
+
+
+@given(st.lists(st.floats(-0.5, 1.5), min_size=5, max_size=5))
+def test_snapping_gives_the_point_of_the_decision_that_decoding_gives(unit):
+    points = torch.tensor([unit], dtype=torch.float64)
+    snapped = SPACE.decisions.snap(points)
+    # Half-way between two whole numbers either is nearest.
+    assume(abs(6 * unit[1] % 1 - 0.5) > 1e-9)
+    assert torch.allclose(snapped, SPACE.decisions.encode(SPACE.decisions.decode(points)), rtol=0, atol=1e-12)
+    assert torch.equal(SPACE.decisions.snap(snapped), snapped)
+
+
+def test_snapping_batches_contexts_and_empty_boxes():
+    points = torch.tensor([[0.5, 0.2, 0.7], [1.5, 0.4, 0.4]], dtype=torch.float64)
+    assert SPACE.contexts.snap(points).tolist() == [[0.5, 0, 1], [1, 1, 0]]
+    assert SPACE.contexts.snap(points[:0]).shape == (0, 3)
+    assert Space(x=Real(0, 1)).contexts.snap(torch.zeros(2, 0)).shape == (2, 0)
+    with pytest.raises(InvalidInput, match=r"Box.snap\(points=...\)"):
+        SPACE.contexts.snap(torch.zeros(3))

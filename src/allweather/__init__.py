@@ -6,6 +6,8 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 `beta` appear in `General` only.
 """
 
+from allweather.acquisition import UCB, Acquisition, Belief, ExpectedImprovement, Random, Thompson
+from allweather.constraints import LinearConstraint
 from allweather.contexts import KDE, ContextModel, Drifting, Empirical, Finite, Forecast, Known, Reference
 from allweather.distances import (
     KL,
@@ -21,10 +23,12 @@ from allweather.distances import (
 from allweather.errors import AllweatherError, InvalidInput
 from allweather.objectives import (
     DRO,
+    Band,
     CVaR,
     EntropicRisk,
     Expectation,
     General,
+    LipschitzRegularised,
     MeanRisk,
     MeanVariance,
     MinimaxApproximation,
@@ -36,6 +40,8 @@ from allweather.objectives import (
     WorstCase,
     WorstCaseSensitivity,
 )
+from allweather.observations import Observations
+from allweather.recommendation import Recommendation
 from allweather.schedules import (
     BayesianWidth,
     Constant,
@@ -53,16 +59,25 @@ from allweather.schedules import (
     TransportRadius,
 )
 from allweather.space import Choice, Context, Integer, Real, Space
+from allweather.study import Study
+from allweather.surrogates import GP, BoTorch, Surrogate
+from allweather.trials import Trial
 
 __version__ = "0.1.0"
 
 __all__ = [
     "DRO",
+    "GP",
     "KDE",
     "KL",
     "MMD",
+    "UCB",
+    "Acquisition",
     "AllweatherError",
+    "Band",
     "BayesianWidth",
+    "Belief",
+    "BoTorch",
     "CVaR",
     "ChiSquared",
     "Choice",
@@ -77,6 +92,7 @@ __all__ = [
     "Empirical",
     "EntropicRisk",
     "Expectation",
+    "ExpectedImprovement",
     "Finite",
     "FiniteWidth",
     "Forecast",
@@ -85,24 +101,33 @@ __all__ = [
     "Integer",
     "InvalidInput",
     "Known",
+    "LinearConstraint",
+    "LipschitzRegularised",
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",
     "Objective",
+    "Observations",
     "Phi",
     "PowerLaw",
     "Progress",
     "RKHSWidth",
+    "Random",
     "RangeRegularised",
     "Real",
+    "Recommendation",
     "Reference",
     "RobustSatisficing",
     "SampleMMDRadius",
     "Schedule",
     "SelfNormalisedWidth",
     "Space",
+    "Study",
+    "Surrogate",
+    "Thompson",
     "TotalVariation",
     "TransportRadius",
+    "Trial",
     "VaR",
     "VarianceRegularised",
     "Wasserstein",

@@ -58,14 +58,26 @@ class Box(Mapping[str, Variable]):
 
     def decode(self, points: Tensor) -> list[dict[str, Value]]:
         """Points (b, columns) of the unit cube as rows of named values in the user's units."""
-        require(
-            points.ndim == 2 and points.shape[1] == self.columns,
-            "Box.decode(points=...)",
-            f"have shape (b, {self.columns})",
-            tuple(points.shape),
-        )
-        require(bool(torch.isfinite(points).all()), "Box.decode(points=...)", "be finite", "NaN or infinity")
+        self._require_points(points, "Box.decode(points=...)")
         return [self._decode_row(row) for row in points.tolist()]
+
+    def snap(self, points: Tensor) -> Tensor:
+        """The legal points (b, columns) of the unit cube that are nearest to the given ones.
+
+        Example:
+            >>> box = Space(size=Integer(0, 4), wood=Choice("oak", "ash")).decisions
+            >>> box.snap(torch.tensor([[0.3, 0.2, 0.4]]))
+            tensor([[0.2500, 0.0000, 1.0000]])
+        """
+        self._require_points(points, "Box.snap(points=...)")
+        parts = points.split([variable.columns for _, variable in self.variables], dim=1)
+        snapped = [variable.snap(part) for (_, variable), part in zip(self.variables, parts, strict=True)]
+        return torch.cat([points[:, :0], *snapped], dim=1)
+
+    def _require_points(self, points: Tensor, where: str) -> None:
+        fits = points.ndim == 2 and points.shape[1] == self.columns
+        require(fits, where, f"have shape (b, {self.columns})", tuple(points.shape))
+        require(bool(torch.isfinite(points).all()), where, "be finite", "NaN or infinity")
 
     def _encode_row(self, row: Row) -> list[float]:
         missing = [name for name in self if name not in row]

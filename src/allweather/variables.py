@@ -13,6 +13,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from allweather.errors import is_number, require
 
@@ -35,6 +37,10 @@ class Variable(ABC):
     def decode(self, unit: Sequence[float]) -> Value:
         """The legal value nearest to the given columns."""
 
+    @abstractmethod
+    def snap(self, units: Tensor) -> Tensor:
+        """The legal columns (b, columns) nearest to the given ones."""
+
 
 @dataclass(frozen=True)
 class Real(Variable):
@@ -56,7 +62,8 @@ class Real(Variable):
     def encode(self, value: Any, where: str) -> list[float]:
         """Position between the bounds."""
         _require_inside(self, value, where)
-        return [float(self.to_unit(np.array(float(value))))]
+        low, high, at = (math.log(v) if self.log else float(v) for v in (self.lower, self.upper, value))
+        return [min(max((at - low) / (high - low), 0.0), 1.0)]
 
     def to_unit(self, values: np.ndarray) -> np.ndarray:
         """Positions between the bounds, of numbers that are clipped to them."""
@@ -72,6 +79,10 @@ class Real(Variable):
         else:
             value = self.lower + position * (self.upper - self.lower)
         return float(min(max(value, self.lower), self.upper))
+
+    def snap(self, units: Tensor) -> Tensor:
+        """Positions between the bounds stay."""
+        return units.clamp(0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -97,6 +108,11 @@ class Integer(Variable):
         (position,) = unit
         value = round(self.lower + position * (self.upper - self.lower))
         return min(max(value, self.lower), self.upper)
+
+    def snap(self, units: Tensor) -> Tensor:
+        """The positions of the nearest whole numbers."""
+        steps = self.upper - self.lower
+        return (units * steps).round().clamp(0, steps) / steps
 
 
 @dataclass(frozen=True, init=False)
@@ -133,6 +149,11 @@ class Choice(Variable):
         """The option with the largest column."""
         return self.options[max(range(len(self.options)), key=lambda i: unit[i])]
 
+    def snap(self, units: Tensor) -> Tensor:
+        """One-hot, at the largest column."""
+        largest = units.max(dim=-1).indices  # the first among equals, as in `decode`
+        return torch.nn.functional.one_hot(largest, len(self.options)).to(units)
+
 
 @dataclass(frozen=True, init=False)
 class Context(Variable):
@@ -161,6 +182,10 @@ class Context(Variable):
     def decode(self, unit: Sequence[float]) -> Value:
         """The wrapped variable's value."""
         return self.variable.decode(unit)
+
+    def snap(self, units: Tensor) -> Tensor:
+        """The wrapped variable's legal columns."""
+        return self.variable.snap(units)
 
 
 def _require_bounds(variable: Real | Integer) -> None:

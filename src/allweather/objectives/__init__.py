@@ -1,18 +1,20 @@
 """Uncertainty objectives: from a function's values over the contexts to one number per decision, larger is better."""
 
-from allweather.objectives.base import Objective
+from allweather.objectives.base import Band, Objective
 from allweather.objectives.expectation import Expectation, WorstCase
-from allweather.objectives.regularised import RangeRegularised, VarianceRegularised
+from allweather.objectives.regularised import LipschitzRegularised, RangeRegularised, VarianceRegularised
 from allweather.objectives.risk import CVaR, EntropicRisk, MeanVariance, VaR
 from allweather.objectives.robust import DRO, General, MeanRisk, MinimaxApproximation, WorstCaseSensitivity
 from allweather.objectives.satisficing import RobustSatisficing
 
 __all__ = [
     "DRO",
+    "Band",
     "CVaR",
     "EntropicRisk",
     "Expectation",
     "General",
+    "LipschitzRegularised",
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Self
 
 from torch import Tensor
@@ -15,12 +16,53 @@ from allweather.registry import Named
 from allweather.schedules import Progress, Schedule
 
 
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Functions of the context between two bounds; one function alone is a band without spread.
+
+    Example:
+        >>> import torch
+        >>> Band(mean=torch.tensor([1.0, 2.0]), spread=torch.tensor([0.5, 0.0])).upper
+        tensor([1.5000, 2.0000])
+    """
+
+    mean: Tensor
+    """(..., n) the middle."""
+    spread: Tensor | None = None
+    """(..., n) how far the bounds are from it: a width times a standard deviation."""
+    upper_slopes: Callable[[], Tensor] | None = None
+    """Derivative (..., n, d_c) of the upper bound in the context, computed when asked for."""
+
+    @property
+    def upper(self) -> Tensor:
+        """(..., n) the upper bound."""
+        return self.mean if self.spread is None else self.mean + self.spread
+
+    @property
+    def lower(self) -> Tensor:
+        """(..., n) the lower bound."""
+        return self.mean if self.spread is None else self.mean - self.spread
+
+
 class Objective(Named, ABC):
     """An uncertainty objective: larger is better, whatever the objective."""
 
     @abstractmethod
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The objective (...,) of `values` (..., n) at the reference's points."""
+
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """What an optimist maximises: the most the objective can be for a function within the band.
+
+        The value at the upper bound, which is exact for every objective that does not fall when values rise; others
+        say what they use instead. It must be finite: an objective that can be -inf ranks those decisions by how far
+        they are from a finite one.
+        """
+        return self(band.upper, reference)
+
+    def facing(self, sign: int) -> Self:
+        """This objective for values times `sign`: -1 where the user minimises, and means targets the other way."""
+        return self
 
     def at(self, progress: Progress) -> Self:
         """This objective with every schedule in it, its distance's radius too, turned into a number for now."""

@@ -1,20 +1,22 @@
-"""The closed forms that phi prints for chi-squared and total variation, under their own names.
+"""The closed forms that phi prints for chi-squared and total variation, and wasserstein's bound, under their own names.
 
-They are lower bounds of the worst case, exact only while no probability would turn negative (ERRATA). `DRO` with
-`ChiSquared` or `TotalVariation` is exact at the same cost; these stay so that the published method can be run.
+They are lower bounds of the worst case: phi's are exact only while no probability would turn negative (ERRATA). `DRO`
+with the distance itself is exact; these stay so that the published methods can be run.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.errors import InvalidInput, require_number
-from allweather.objectives.base import Objective, checked
+from allweather.objectives.base import Band, Objective, checked
 from allweather.objectives.risk import mean_and_variance
 from allweather.schedules import Schedule
+from allweather.tensors import ROUNDING, pairwise
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class VarianceRegularised(Objective):
         tiny = 1e-300  # the root of zero has no gradient
         return mean - (_number(self) * variance + tiny).sqrt()
 
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """The mean of the upper bound less the deviation of the middle (phi, Eq. 4)."""
+        return self(band.mean, reference) + (band.upper - band.mean) @ reference.weights
+
 
 @dataclass(frozen=True)
 class RangeRegularised(Objective):
@@ -64,13 +70,58 @@ class RangeRegularised(Objective):
         weights = reference.weights
         return values @ weights - _number(self) / 2 * (values.amax(-1) - values.amin(-1))
 
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """The mean of the upper bound less the range of the middle (phi, Eq. 5)."""
+        return self(band.mean, reference) + (band.upper - band.mean) @ reference.weights
 
-def _require_radius(objective: VarianceRegularised | RangeRegularised) -> None:
+
+@dataclass(frozen=True)
+class LipschitzRegularised(Objective):
+    """`mean - radius * L`, with L the steepest slope in the context (wasserstein, Eq. 13).
+
+    A lower bound of `DRO(Wasserstein(radius))`. Of values alone L is the steepest line between two points; under a
+    surrogate it is the largest norm of the gradient at the reference's points, of weight zero or not.
+
+    Example:
+        >>> reference = Reference.checked([[0.0], [1.0]], [0.5, 0.5])
+        >>> LipschitzRegularised(0.25)(torch.tensor([1.0, 3.0]), reference).item()
+        1.5
+    """
+
+    radius: float | Schedule
+
+    def __post_init__(self) -> None:
+        _require_radius(self)
+
+    def __call__(self, values: Tensor, reference: Reference) -> Tensor:
+        """The mean less the steepest line between two points."""
+        values, reference = checked(self, values, reference)
+        mean = values @ reference.weights
+        n = values.shape[-1]
+        if n < 2:
+            return mean
+        first, second = torch.triu_indices(n, n, offset=1)
+        apart = pairwise(reference.points, reference.points)[first, second]
+        rows = values.reshape(-1, n).split(max(1, 2**22 // len(first)))
+        lines = [(row[:, first] - row[:, second]).abs() / apart.clamp_min(ROUNDING) for row in rows]
+        steepest = [block.amax(-1) for block in lines]
+        return mean - _number(self) * torch.cat(steepest).reshape(values.shape[:-1])
+
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """The mean of the upper bound less the steepest gradient of the upper bound."""
+        if band.upper_slopes is None:
+            return self(band.upper, reference)
+        tiny = 1e-300  # the root of zero has no gradient
+        steepest = (band.upper_slopes().square().sum(-1) + tiny).sqrt().amax(-1)
+        return band.upper @ reference.weights - _number(self) * steepest
+
+
+def _require_radius(objective: VarianceRegularised | RangeRegularised | LipschitzRegularised) -> None:
     if not isinstance(objective.radius, Schedule):
         require_number(objective.radius, f"{type(objective).__name__}(radius=...)", low=0)
 
 
-def _number(objective: VarianceRegularised | RangeRegularised) -> float:
+def _number(objective: VarianceRegularised | RangeRegularised | LipschitzRegularised) -> float:
     if isinstance(objective.radius, Schedule):
         raise InvalidInput(f"`{objective!r}` changes with the step: take `.at(progress)` of it first")
     return objective.radius

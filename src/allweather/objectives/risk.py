@@ -13,7 +13,7 @@ from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.errors import is_number, require, require_number
-from allweather.objectives.base import Objective, checked
+from allweather.objectives.base import Band, Objective, checked
 from allweather.tensors import ROUNDING, argsort
 
 
@@ -91,6 +91,10 @@ class MeanVariance(Objective):
         weights = reference.weights
         mean, variance = mean_and_variance(values, weights)
         return mean - self.penalty * variance
+
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """The mean of the upper bound less the variance of the middle: variance does not rise with the values."""
+        return self(band.mean, reference) + (band.upper - band.mean) @ reference.weights
 
 
 @dataclass(frozen=True)

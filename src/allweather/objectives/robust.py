@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
-from allweather.distances import Distance
+from allweather.distances import Distance, TotalVariation
 from allweather.errors import require, require_number
-from allweather.objectives.base import Objective, checked, require_distance
+from allweather.objectives.base import Band, Objective, checked, require_distance
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,14 @@ class General(Objective):
         if self.beta == 0:
             return self.alpha * worst.value
         return self.alpha * worst.value + self.beta * worst.slope
+
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """`alpha * v(upper) + beta * (the most delta can be in the band)`: exact for each term in total variation."""
+        most = self.distance.worst_case(band.upper, reference).value
+        if self.beta == 0:
+            return self.alpha * most
+        flattest = self.distance.worst_case(flattened(self.distance, band), reference).slope
+        return self.alpha * most + self.beta * flattest
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,10 @@ class WorstCaseSensitivity(Objective):
         values, reference = checked(self, values, reference)
         return self.distance.sensitivity(values, reference)
 
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """The least sensitive function in the band, in total variation; that of the upper bound elsewhere."""
+        return self(flattened(self.distance, band), reference)
+
 
 @dataclass(frozen=True)
 class MeanRisk(Objective):
@@ -117,6 +129,11 @@ class MeanRisk(Objective):
         values, reference = checked(self, values, reference)
         weights = reference.weights
         return values @ weights + self.tradeoff * self.distance.sensitivity(values, reference)
+
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """The mean of the upper bound, and the sensitivity of the least sensitive function in the band."""
+        flattest = self.distance.sensitivity(flattened(self.distance, band), reference)
+        return band.upper @ reference.weights + self.tradeoff * flattest
 
 
 @dataclass(frozen=True)
@@ -155,3 +172,15 @@ class MinimaxApproximation(Objective):
         share = torch.where(farthest > 0, radius / farthest, 1.0).clamp_max(1)
         chord = mean + share * (lowest - mean)
         return (torch.maximum(tangent, lowest) + chord) / 2
+
+
+def flattened(distance: Distance, band: Band) -> Tensor:
+    """The function (..., n) in the band for which v falls slowest with the radius.
+
+    For total variation with m the least upper bound it is `max(lower, m)` (MATH; brute force never beats it): below m
+    no value can stay, and values above it only widen the gap. Other distances have no closed form; the upper bound
+    stands in for it, as in bocu's UCB-BOCU-2.
+    """
+    if not isinstance(distance, TotalVariation):
+        return band.upper
+    return torch.maximum(band.lower, band.upper.amin(-1, keepdim=True))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
+import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.distances import Distance
 from allweather.errors import require_number
-from allweather.objectives.base import Objective, checked, require_distance
+from allweather.objectives.base import Band, Objective, checked, require_distance
 
 
 @dataclass(frozen=True)
@@ -39,3 +41,21 @@ class RobustSatisficing(Objective):
         """Minus the fragility."""
         values, reference = checked(self, values, reference)
         return -self.distance.fragility(values, reference, self.target)
+
+    def upper(self, band: Band, reference: Reference) -> Tensor:
+        """A finite score in the order of the objective at the upper bound.
+
+        Between -1 and 0 where the mean reaches the target; below -1 by how far it stays behind elsewhere.
+        """
+        values, weights = band.upper, reference.weights
+        unit = abs(self.target) or 1.0
+        loss = -self(values, reference)
+        reached = torch.isfinite(loss)
+        # The other branch must not send its infinities into the gradient.
+        loss = torch.where(reached, loss, 0.0)
+        short = (self.target - values @ weights).clamp_min(0) / unit
+        return torch.where(reached, -loss / (unit + loss), -1 - short)
+
+    def facing(self, sign: int) -> Self:
+        """A target for costs is a target for their negatives."""
+        return replace(self, target=sign * self.target)

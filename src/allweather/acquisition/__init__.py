@@ -1,0 +1,9 @@
+"""Acquisitions: from a belief to the function whose maximum is tried next."""
+
+from allweather.acquisition.base import Acquisition, Belief
+from allweather.acquisition.improvement import ExpectedImprovement
+from allweather.acquisition.random import Random
+from allweather.acquisition.thompson import Thompson
+from allweather.acquisition.ucb import UCB
+
+__all__ = ["UCB", "Acquisition", "Belief", "ExpectedImprovement", "Random", "Thompson"]

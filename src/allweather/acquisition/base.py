@@ -1,0 +1,77 @@
+"""What an acquisition is, and all that it may look at."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from torch import Generator, Tensor
+
+from allweather.contexts import Reference
+from allweather.objectives import Band, Objective
+from allweather.observations import Observations
+from allweather.registry import Named
+from allweather.schedules import Progress
+from allweather.surrogates import Field, Posterior
+
+Score = Callable[[Tensor], Tensor]
+"""Decisions (b, d_x) to scores (b,), differentiable, larger is better.
+
+A score may have an attribute `rough`: a cheaper score that is used to see which decisions are worth a closer look.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Everything known at one step."""
+
+    surrogate: Posterior
+    """What the observations say about the function."""
+    reference: Reference
+    """What the context model believes."""
+    objective: Objective
+    """What is wanted, its schedules turned into numbers."""
+    observations: Observations
+    progress: Progress
+    generator: Generator
+    """The only source of randomness."""
+
+    def rough(self) -> Belief:
+        """The same belief, cheaper and less accurate: enough to see which decisions are worth a closer look."""
+        belief = replace(self)
+        belief.__dict__["field"] = self.field.rough()
+        return belief
+
+    @property
+    def step(self) -> int:
+        """Observations so far."""
+        return self.progress.step
+
+    @cached_property
+    def field(self) -> Field:
+        """The posterior bound to the reference's points, once."""
+        return self.surrogate.field(self.reference.points)
+
+    def band(self, decisions: Tensor, width: float = 0.0) -> Band:
+        """The functions within `width` standard deviations of the posterior mean."""
+        mean, sd = self.field(decisions)
+
+        def upper_slopes() -> Tensor:
+            slope = self.field.slopes(decisions)
+            return slope.mean + width * slope.sd
+
+        return Band(mean, width * sd if width else None, upper_slopes)
+
+    def expected(self, decisions: Tensor) -> Tensor:
+        """The objective (b,) of the posterior mean, as a finite score."""
+        return self.objective.upper(self.band(decisions), self.reference)
+
+
+class Acquisition(Named, ABC):
+    """A way to choose the next decision: the maximum of what `build` returns."""
+
+    @abstractmethod
+    def build(self, belief: Belief) -> Score:
+        """The score to maximise, from decisions (b, d_x) to (b,), differentiable."""

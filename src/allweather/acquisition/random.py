@@ -1,0 +1,24 @@
+"""Decisions at random: what every method must beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from allweather.acquisition.base import Acquisition, Belief, Score
+
+
+@dataclass(frozen=True)
+class Random(Acquisition):
+    """Every decision is as good as any other."""
+
+    def build(self, belief: Belief) -> Score:
+        """Independent uniform scores, flat around each decision."""
+
+        def score(decisions: Tensor) -> Tensor:
+            luck = torch.rand(len(decisions), generator=belief.generator, dtype=torch.float64)
+            return luck + 0 * decisions.sum(-1)
+
+        return score

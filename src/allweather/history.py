@@ -1,0 +1,89 @@
+"""The past of a study: a frozen list of trials, and what is learned from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.contexts import Reference
+from allweather.errors import require
+from allweather.observations import Observations
+from allweather.space import Space
+from allweather.trials import Trial
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All trials of a study so far; every change makes a new one, so nothing is ever half told."""
+
+    space: Space
+    sign: int
+    """1 where larger outcomes are better, -1 where smaller ones are."""
+    trials: tuple[Trial, ...] = ()
+    revision: int = 0
+    """How many times something was told or added."""
+
+    def asked(self, trial: Trial) -> History:
+        """With a new trial."""
+        return replace(self, trials=(*self.trials, trial))
+
+    def told(self, trial: Trial) -> History:
+        """With a trial in place of its earlier self."""
+        return (
+            self.added([trial])
+            if trial.number == len(self.trials)
+            else replace(
+                self,
+                trials=(*self.trials[: trial.number], trial, *self.trials[trial.number + 1 :]),
+                revision=self.revision + 1,
+            )
+        )
+
+    def added(self, trials: list[Trial]) -> History:
+        """With trials from elsewhere."""
+        return replace(self, trials=(*self.trials, *trials), revision=self.revision + 1)
+
+    def find(self, trial: Trial | int) -> Trial:
+        """The trial as it is now."""
+        number = trial.number if isinstance(trial, Trial) else trial
+        known = isinstance(number, int) and 0 <= number < len(self.trials)
+        require(known, "Study.tell(trial=...)", f"be one of the {len(self.trials)} trials asked for", trial)
+        return self.trials[number]
+
+    @property
+    def complete(self) -> list[Trial]:
+        """Trials whose context and outcome are known."""
+        return [trial for trial in self.trials if trial.state == "complete"]
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The outcomes so far, encoded, larger being better."""
+        rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
+        happened = [trial.context for trial in self.trials if trial.context is not None]
+        values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
+        decisions = self.space.decisions.encode([decision for decision, _, _ in rows])
+        contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None])
+        return Observations(decisions, contexts, values, self.space.contexts.encode(happened))
+
+    def unresolved(self, reference: Reference, generator: Generator) -> tuple[Tensor, Tensor]:
+        """Joint points (m, d) of pending trials, and of failed ones (k, d).
+
+        Where the context is not known yet, it is drawn from the reference.
+        """
+        pending = [trial for trial in self.trials if trial.state == "pending"]
+        failed = [trial for trial in self.trials if trial.state == "failed"]
+        return self._joint(pending, reference, generator), self._joint(failed, reference, generator)
+
+    def _joint(self, trials: list[Trial], reference: Reference, generator: Generator) -> Tensor:
+        decisions = self.space.decisions.encode([trial.decision for trial in trials])
+        if not trials:
+            return decisions.new_zeros(0, decisions.shape[1] + reference.points.shape[1])
+        places = torch.multinomial(reference.weights, len(trials), replacement=True, generator=generator)
+        contexts = reference.points[places].clone()
+        for row, trial in enumerate(trials):
+            if trial.context is not None:
+                contexts[row] = self.space.contexts.encode(trial.context)[0]
+        return torch.cat([decisions, contexts], 1)

@@ -1,0 +1,101 @@
+"""Many small quadratic programs at once: where a quadratic model says to go, without leaving a polytope.
+
+Mehrotra's predictor-corrector method, as in Nocedal and Wright (2006), algorithm 16.4, with a leading batch dimension.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class _State(NamedTuple):
+    step: np.ndarray  # (b, k)
+    slack: np.ndarray  # (b, m) > 0
+    dual: np.ndarray  # (b, m) > 0
+
+
+def model_step(
+    gradient: np.ndarray,  # (b, k)
+    curvature: np.ndarray,  # (b, k, k) positive definite
+    normals: np.ndarray,  # (m, k)
+    room: np.ndarray,  # (b, m)
+) -> np.ndarray:
+    """The steps (b, k) that minimise `gradient @ step + step @ curvature @ step / 2` with `normals @ step <= room`.
+
+    Example:
+        >>> one = np.ones((1, 1))
+        >>> model_step(-2 * one, np.ones((1, 1, 1)), one, 0.5 * one).round(9)
+        array([[0.5]])
+    """
+    ridge = 1e-13 * np.trace(curvature, axis1=-2, axis2=-1) + 1e-300
+    curvature = curvature + ridge[:, None, None] * np.eye(gradient.shape[-1])
+    step = -np.linalg.solve(curvature, gradient[..., None])[..., 0]
+    hit = (step @ normals.T > room).any(-1)
+    if hit.any():
+        # Steps of length one and numbers of size one, so that one tolerance fits all problems.
+        length = np.abs(step[hit]).max(-1, keepdims=True)
+        length = np.where(length > 1e-12, np.minimum(length, 1.0), 1.0)
+        slope, bend = gradient[hit], curvature[hit] * length[..., None]
+        size = np.abs(bend).max((-2, -1))[:, None] + np.abs(slope).max(-1, keepdims=True)
+        # Rows 10,000 steps away are brought nearer, lest they cost the near ones their last digits.
+        near = np.minimum(room[hit] / length, 1e4)
+        step[hit] = length * _interior_point(slope / size, bend / size[..., None], normals, near)
+    return step
+
+
+def _interior_point(gradient: np.ndarray, curvature: np.ndarray, normals: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """Solve every program of the batch; where there is no solution the answer breaks some row."""
+    step = np.zeros_like(gradient)
+    slack = np.maximum(room, 0.1)
+    state = _State(step, slack, 0.1 / np.maximum(slack, 1.0))
+    with np.errstate(all="ignore"):
+        for _ in range(30):
+            dual_residual = _times(curvature, state.step) + gradient + state.dual @ normals
+            primal_residual = state.step @ normals.T + state.slack - room
+            gap = (state.slack * state.dual).mean(-1, keepdims=True)
+            done = np.abs(dual_residual).max() < 1e-9 and np.abs(primal_residual).max() < 1e-11 and gap.max() < 1e-12
+            if done:
+                break
+            state = _advance(state, (dual_residual, primal_residual, gap), curvature, normals)
+    return np.asarray(np.nan_to_num(state.step, nan=0.0, posinf=0.0, neginf=0.0))
+
+
+def _advance(
+    state: _State, residuals: tuple[np.ndarray, np.ndarray, np.ndarray], curvature: np.ndarray, normals: np.ndarray
+) -> _State:
+    dual_residual, primal_residual, gap = residuals
+    ratio = state.dual / state.slack
+    system = curvature + (normals.T * ratio[:, None, :]) @ normals
+    system += 1e-14 * np.trace(system, axis1=-2, axis2=-1)[:, None, None] * np.eye(system.shape[-1])
+    inverse = np.linalg.inv(system)
+
+    def direction(product: np.ndarray) -> _State:
+        right = -dual_residual + (product / state.slack - ratio * primal_residual) @ normals
+        step = _times(inverse, right)
+        slack = -primal_residual - step @ normals.T
+        return _State(step, slack, -(product + state.dual * slack) / state.slack)
+
+    product = state.slack * state.dual
+    guess = direction(product)
+    reach = _reach(state, guess)
+    left = ((state.slack + reach * guess.slack) * (state.dual + reach * guess.dual)).mean(-1, keepdims=True)
+    centring = np.clip(left / gap, 0.0, 1.0) ** 3
+    move = direction(product + guess.slack * guess.dual - centring * gap)
+    reach = np.minimum(0.995 * _reach(state, move), 1.0)
+    moved = (a + reach * b for a, b in zip(state, move, strict=True))
+    step, slack, dual = moved
+    # Programs without a solution drift to infinity: stop them short of overflow.
+    return _State(step, np.clip(slack, 1e-18, 1e12), np.clip(dual, 1e-18, 1e12))
+
+
+def _reach(state: _State, move: _State) -> np.ndarray:
+    """How much of the move (b, 1) keeps slack and dual positive."""
+    limits = [np.where(b < 0, -a / np.minimum(b, -1e-300), np.inf) for a, b in zip(state[1:], move[1:], strict=True)]
+    return np.asarray(np.minimum(np.concatenate(limits, -1).min(-1, keepdims=True), 1.0 / 0.995))
+
+
+def _times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Matrices (b, k, k) times vectors (b, k)."""
+    return np.asarray((matrices @ vectors[..., None])[..., 0])

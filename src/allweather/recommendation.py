@@ -1,0 +1,82 @@
+"""The decision a study recommends, and what is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from allweather.acquisition import Belief
+from allweather.distances import Distance, TotalVariation
+from allweather.space import Space
+from allweather.variables import Value
+
+LEVEL = 0.9
+DRAWS = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The best decision under the posterior, in the user's units and direction."""
+
+    decision: dict[str, Value]
+    value: float
+    """The objective, averaged over what the function may be: its posterior mean."""
+    interval: tuple[float, float]
+    """The objective lies in it with 90% probability, if the context model is right."""
+    expected: float
+    """The mean outcome under the contexts believed in."""
+    curve: pd.DataFrame
+    """Columns `radius` and `value`: the worst mean outcome when the context distribution may shift by the radius."""
+    worst: pd.DataFrame
+    """The contexts, how likely each is `believed` to be, and under the `worst` distribution within the radius."""
+    distance: str
+    """What radii are measured in, with the radius of `worst`."""
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name} = {_short(value)}" for name, value in self.decision.items())
+        low, high = self.interval
+        return (
+            f"{said}: objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g}), "
+            f"mean outcome {self.expected:.4g}"
+        )
+
+
+def describe(belief: Belief, decision: Tensor, space: Space, sign: int, radii: Tensor | None) -> Recommendation:
+    """What the belief says about one decision (d_x,)."""
+    row, reference = decision[None], belief.reference
+    with torch.no_grad():
+        mean = belief.field(row).mean[0]
+        draws = belief.surrogate.draws(row, reference.points, DRAWS, belief.generator)[:, 0]
+        objective = sign * belief.objective(draws, reference)
+        distance = getattr(belief.objective, "distance", None) or TotalVariation(0.2)
+        radii = _radii(distance) if radii is None else radii
+        falling = distance.worst_case(mean.expand(len(radii), -1), reference, radii).value
+        worst = distance.worst_case(mean, reference)
+    tail = (1 - LEVEL) / 2
+    quantiles = torch.tensor([tail, 1 - tail], dtype=torch.float64)
+    low, high = objective.quantile(quantiles, interpolation="nearest").tolist()
+    contexts = pd.DataFrame(space.contexts.decode(reference.points), index=range(len(reference.points)))
+    return Recommendation(
+        decision=space.decisions.decode(row)[0],
+        value=float(objective.mean()),
+        interval=(low, high),
+        expected=sign * float(mean @ reference.weights),
+        curve=pd.DataFrame({"radius": radii.tolist(), "value": (sign * falling).tolist()}),
+        worst=contexts.assign(believed=reference.weights.tolist(), worst=worst.weights.tolist()),
+        distance=f"{type(distance).__name__}({distance.number:.3g})",
+    )
+
+
+def _radii(distance: Distance) -> Tensor:
+    """From no shift to some times the radius in question."""
+    top = 3 * distance.number or 1.0
+    if isinstance(distance, TotalVariation):
+        top = min(max(top, 1.0), 2.0)
+    return torch.linspace(0, top, 31, dtype=torch.float64)
+
+
+def _short(value: Value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

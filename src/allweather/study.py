@@ -1,0 +1,306 @@
+"""Ask, tell, recommend: the loop a person uses, and the only class that changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, overload
+
+import numpy as np
+import pandas as pd
+import torch
+from botorch.models.model import Model
+from torch import Generator, Tensor
+
+from allweather.acquisition import Acquisition, Belief
+from allweather.clock import Stopwatch, threads
+from allweather.composition import Composition, Parts
+from allweather.constraints import LinearConstraint
+from allweather.contexts import ContextModel, Reference
+from allweather.errors import InvalidInput, require, require_count
+from allweather.history import History
+from allweather.maximize import Search
+from allweather.objectives import Expectation, Objective
+from allweather.recommendation import Recommendation, describe
+from allweather.schedules import Progress
+from allweather.space import Space
+from allweather.surrogates import Posterior, Surrogate
+from allweather.trials import Row, Trial, outcomes, read_row, rows_of
+
+SIGNS = {"maximize": 1, "minimize": -1}
+ASK, DESIGN, RECOMMEND = range(3)
+"""Streams of random numbers that do not disturb each other."""
+
+
+class Study:
+    """A search for the decision that is best under uncertain contexts.
+
+    Example:
+        >>> from allweather import Context, Real
+        >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+        >>> for demand in (0.2, 0.3, 0.25, 0.4, 0.2, 0.3):
+        ...     trial = study.ask()
+        ...     order = trial.decision["order"]
+        ...     _ = study.tell(trial, context={"demand": demand}, value=9 * min(order, demand) - 5 * order)
+        >>> 0 < study.recommend().decision["order"] < 0.5
+        True
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        context: ContextModel | None = None,
+        objective: Objective | None = None,
+        acquisition: Acquisition | None = None,
+        surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
+        direction: Literal["maximize", "minimize"] = "maximize",
+        constraints: Sequence[LinearConstraint] = (),
+        candidates: Any = None,
+        initial: int | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        """A study of a space.
+
+        Args:
+            space: the variables; those wrapped in `Context` happen, the others are decided.
+            context: what is believed about the contexts; by default learned from those seen.
+            objective: what is wanted of a decision; by default a good mean also when the contexts shift a little.
+            acquisition: how the next decision is chosen; by default UCB.
+            surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
+            direction: whether larger or smaller outcomes are better.
+            constraints: linear inequalities that decisions must meet.
+            candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
+            initial: how many decisions are spread out before the surrogate is asked.
+            seed: the same seed and the same answers give the same study.
+            threads: of torch, while the study computes; one is fastest unless the machine is large and idle.
+        """
+        require(isinstance(space, Space), "Study(space=...)", "be a Space", space)
+        require(len(space.decisions) > 0, "Study(space=...)", "have a variable to decide", space)
+        require(direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", direction)
+        require_count(seed, "Study(seed=...)")
+        require_count(threads, "Study(threads=...)", low=1)
+        if initial is not None:
+            require_count(initial, "Study(initial=...)", low=1)
+        self.space = space
+        self.direction = direction
+        self.seed = seed
+        self._watch = Stopwatch()
+        columns = space.decisions.columns + space.contexts.columns
+        self._initial = max(5, columns + 1) if initial is None else initial
+        self._threads = threads
+        self._parts = Composition(context, objective, acquisition, surrogate).on(space, SIGNS[direction])
+        chosen = None if candidates is None else space.decisions.encode(candidates)
+        self._search = Search(space.decisions, tuple(constraints), chosen)
+        self._history = History(space, SIGNS[direction])
+        self._fitted: tuple[int, Posterior] | None = None
+
+    @overload
+    def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
+    @overload
+    def ask(self, n: int, *, context: Row | None = None, forecast: ContextModel | None = None) -> list[Trial]: ...
+
+    def ask(
+        self, n: int | None = None, *, context: Row | None = None, forecast: ContextModel | None = None
+    ) -> Trial | list[Trial]:
+        """The next decision to try, or the next `n`.
+
+        Trials that were asked for and not told yet are taken into account: no two look for the same thing.
+
+        Args:
+            n: how many trials to return as a list; a single trial if not given.
+            context: the context, if it is known before the decision.
+            forecast: the context's distribution for this decision only, e.g. `Finite(...)` or `Known(...)`.
+        """
+        if n is not None:
+            require_count(n, "Study.ask(n=...)", low=1)
+        require(
+            context is None or forecast is None,
+            "Study.ask(context=..., forecast=...)",
+            "not both be given",
+            (context, forecast),
+        )
+        known = None if context is None else self.space.contexts.encode(context)
+        require(
+            forecast is None or isinstance(forecast, ContextModel),
+            "Study.ask(forecast=...)",
+            "be a context model such as Finite(...)",
+            forecast,
+        )
+        self._watch = Stopwatch()
+        with threads(self._threads):
+            trials = [self._ask(context, known, forecast) for _ in range(n or 1)]
+        return trials[0] if n is None else trials
+
+    def _ask(self, context: Row | None, known: Tensor | None, forecast: ContextModel | None) -> Trial:
+        history, number = self._history, len(self._history.trials)
+        fitted = None
+        asked = sum(trial.revision >= 0 for trial in history.trials)
+        if len(history.complete) < self._initial:
+            design = self._search.sample(max(self._initial, asked + 1), self._generator(DESIGN, 0))
+            decision = design[asked]
+        else:
+            belief = self._belief(self._parts, self._generator(ASK, number), known, forecast)
+            fitted = belief.surrogate.hyperparameters
+            pending, failed = history.unresolved(belief.reference, belief.generator)
+            belief = _aware(belief, pending, failed)
+            with self._watch("factorise"):
+                _ = belief.field
+            with self._watch("maximise"):
+                decision = self._search.best(self._parts.acquisition.build(belief), belief.generator).decision
+        chosen = self.space.decisions.decode(decision[None])[0]
+        trial = Trial(
+            number,
+            chosen,
+            context=None if context is None else dict(context),
+            fitted=fitted,
+            revision=history.revision,
+        )
+        self._history = history.asked(trial)
+        return trial
+
+    def tell(
+        self,
+        trial: Trial | int,
+        value: float | Sequence[float] | None = None,
+        *,
+        context: Row | None = None,
+        decision: Row | None = None,
+        failed: bool = False,
+    ) -> Trial:
+        """What became of a trial; what is not known yet may be told later.
+
+        Args:
+            trial: what `ask` returned, or its number.
+            value: the outcome, or several where it was measured repeatedly.
+            context: what happened.
+            decision: what was really done, if it differs from the plan.
+            failed: that there will be no outcome; the study avoids such decisions when it asks, and ignores them when
+                it recommends.
+        """
+        values = () if value is None else outcomes(value)
+        said = bool(values) or failed or context is not None or decision is not None
+        require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
+        require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
+        if context is not None:
+            self.space.contexts.encode(context)
+        if decision is not None:
+            self.space.decisions.encode(decision)
+        if not len(self.space.contexts):
+            context = {}
+        told = self._history.find(trial).told(context, values, decision, failed)
+        self._history = self._history.told(told)
+        return told
+
+    def add(self, table: Any) -> list[Trial]:
+        """Data from before: a DataFrame, a CSV file, or rows, with a column per variable and `value`; all or none."""
+        rows = [read_row(row, self.space, number) for number, row in enumerate(rows_of(table))]
+        start = len(self._history.trials)
+        trials = [
+            Trial(start + number, decision, context, (value,), revision=-1)
+            for number, (decision, context, value) in enumerate(rows)
+        ]
+        if trials:
+            self._history = self._history.added(trials)
+        return trials
+
+    def recommend(
+        self,
+        *,
+        objective: Objective | None = None,
+        context: Row | None = None,
+        forecast: ContextModel | None = None,
+        radii: Sequence[float] | None = None,
+    ) -> Recommendation:
+        """The decision whose objective is best under the posterior mean: not the luckiest trial.
+
+        Args:
+            objective: another objective than the study's.
+            context: the context, if it is known.
+            forecast: a context distribution to recommend for, instead of the context model's.
+            radii: where the robustness curve is wanted.
+        """
+        if not len(self._history.observations):
+            raise InvalidInput("`Study.recommend()` needs at least one complete trial (context and value), got none")
+        known = None if context is None else self.space.contexts.encode(context)
+        parts = self._parts.facing(None if objective is None else objective.facing(SIGNS[self.direction]))
+        self._watch = Stopwatch()
+        with threads(self._threads):
+            belief = self._belief(parts, self._generator(RECOMMEND, self._history.revision), known, forecast)
+            with self._watch("factorise"):
+                _ = belief.field
+            with self._watch("maximise"):
+                near = belief.observations.decisions.unique(dim=0)[:64]
+                best = self._search.best(belief.expected, belief.generator, near).decision
+            chosen = None if radii is None else torch.tensor(list(radii), dtype=torch.float64)
+            return describe(belief, best, self.space, SIGNS[self.direction], chosen)
+
+    def trials(self) -> pd.DataFrame:
+        """One row per trial and one column per variable; `value` is the mean of its outcomes."""
+        names = ["state", *self.space.decisions, *self.space.contexts, "value"]
+        rows = [
+            {
+                "state": trial.state,
+                **trial.decision,
+                **(trial.context or {}),
+                "value": float(np.mean(trial.values)) if trial.values else None,
+            }
+            for trial in self._history.trials
+        ]
+        return pd.DataFrame(rows, columns=names).rename_axis("trial")
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
+        return dict(self._watch.seconds)
+
+    def _belief(
+        self, parts: Parts, generator: Generator, known: Tensor | None, forecast: ContextModel | None
+    ) -> Belief:
+        observations = self._history.observations
+        step = max(len(self._history.complete), 1)
+        with self._watch("fit"):
+            posterior = self._posterior()
+        with self._watch("reference"):
+            if known is None:
+                reference = parts.reference(observations, step, generator, forecast)
+            else:  # nothing is uncertain about the context: the objective is the outcome itself
+                reference = Reference(known, torch.ones(1, dtype=torch.float64))
+                parts = parts.facing(Expectation())
+        progress = Progress(
+            step=step,
+            decision_dim=self.space.decisions.columns,
+            context_dim=max(self.space.contexts.columns, 1),
+            information_gain=posterior.information_gain,
+            contexts=len(reference.points),
+        )
+        return Belief(posterior, reference, parts.objective.at(progress), observations, progress, generator)
+
+    def _posterior(self) -> Posterior:
+        """The surrogate after all that was told; a fit that an earlier trial recorded is taken over as it was."""
+        history, surrogate = self._history, self._parts.surrogate
+        if self._fitted is not None and self._fitted[0] == history.revision:
+            return self._fitted[1]
+        last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
+        if last is not None and last.fitted is not None and last.revision == history.revision:
+            posterior = surrogate.resume(history.observations, last.fitted)
+        else:
+            posterior = surrogate.fit(history.observations, None if last is None else last.fitted)
+        self._fitted = (history.revision, posterior)
+        return posterior
+
+    def _generator(self, stream: int, number: int) -> Generator:
+        """Random numbers that depend on the seed and the place in the study only."""
+        state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
+        return torch.Generator().manual_seed(int(state) % 2**63)
+
+
+def _aware(belief: Belief, pending: Tensor, failed: Tensor) -> Belief:
+    """The belief if pending trials turn out as expected, and failed ones had turned out as badly as any."""
+    surrogate = belief.surrogate
+    if len(pending):
+        surrogate = surrogate.given(pending)
+    if len(failed):
+        surrogate = surrogate.given(failed, belief.observations.values.min().expand(len(failed)))
+    return belief if surrogate is belief.surrogate else replace(belief, surrogate=surrogate)

@@ -1,0 +1,97 @@
+"""What a surrogate is: a recipe that turns observations into a posterior over functions of decision and context."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple, Self
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.observations import Observations
+from allweather.space import Space
+from allweather.surrogates.likelihood import Hyperparameters
+
+
+class Moments(NamedTuple):
+    """Posterior mean and standard deviation, one row per decision."""
+
+    mean: Tensor
+    """(b, n)"""
+    sd: Tensor
+    """(b, n)"""
+
+
+class Field(ABC):
+    """The posterior bound to a set of contexts: a function of decisions only."""
+
+    @abstractmethod
+    def __call__(self, decisions: Tensor) -> Moments:
+        """Mean and standard deviation (b, n) for decisions (b, d_x) at every context, differentiable."""
+
+    @abstractmethod
+    def slopes(self, decisions: Tensor) -> Moments:
+        """Derivatives of mean and standard deviation in the context, (b, n, d_c) each, differentiable."""
+
+    def rough(self) -> Field:
+        """A cheaper field that is good enough to tell decisions apart; this one, if there is none."""
+        return self
+
+
+Paths = Callable[[Tensor], Tensor]
+"""Posterior samples bound to contexts: decisions (b, d_x) to values (samples, b, n), differentiable."""
+
+
+class Posterior(ABC):
+    """What is known about the function after the observations, in the outcome's units."""
+
+    @abstractmethod
+    def field(self, contexts: Tensor) -> Field:
+        """The posterior at contexts (n, d_c): bound once, used for many decisions."""
+
+    @abstractmethod
+    def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """`count` samples of the whole function, bound to contexts (n, d_c); more features, better samples."""
+
+    @abstractmethod
+    def given(self, points: Tensor, values: Tensor | None = None) -> Posterior:
+        """The posterior after further outcomes at joint points (m, d), hyperparameters unchanged.
+
+        Without values the outcomes are what is expected: the mean stays and only the uncertainty shrinks.
+        """
+
+    @property
+    def hyperparameters(self) -> Hyperparameters | None:
+        """Where the next fit may start, if it can."""
+        return None
+
+    @property
+    def information_gain(self) -> float | None:
+        """`0.5 log det(I + K / noise)` of the data, if the surrogate has one."""
+        return None
+
+    def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
+        """Samples (count, b, n) of the posterior at decisions x contexts."""
+        with torch.no_grad():
+            return self.paths(contexts, count, generator)(decisions)
+
+
+class Surrogate(ABC):
+    """A recipe for posteriors."""
+
+    @abstractmethod
+    def fit(self, observations: Observations, start: Hyperparameters | None = None) -> Posterior:
+        """The posterior after at least one observation, from the hyperparameters of an earlier fit if there are any."""
+
+    def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
+        """The posterior at hyperparameters that were fitted to these very observations before."""
+        return self.fit(observations, fitted)
+
+    def on(self, space: Space) -> Self:
+        """This recipe for the variables of a space."""
+        return self
+
+    def facing(self, sign: int) -> Self:
+        """This recipe for outcomes times `sign`: -1 where smaller ones are better."""
+        return self

@@ -1,0 +1,131 @@
+"""The posterior of a product kernel, bound to a fixed set of contexts.
+
+Correlations with the contexts are computed once; a new decision only changes t numbers, its correlations with the
+decisions of the data. The variance is computed on a skeleton of the contexts and spread to all (`low_rank`).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from allweather.surrogates.base import Field, Moments
+from allweather.surrogates.kernels import ProductKernel
+from allweather.surrogates.low_rank import EXACT, ROUGH, skeletons
+
+BLOCK = 2**22
+"""Numbers in a temporary, at most: 32 MiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What a product-kernel posterior is made of; outcomes are `shift + scale * (mean + ...)`."""
+
+    kernel: ProductKernel
+    points: Tensor
+    """(t, d) joint points."""
+    weights: Tensor
+    """(t,) the mean is a combination of kernels with these weights (alpha)."""
+    unroot: Tensor
+    """(t, t) inverse of the lower Cholesky factor of the noisy covariance."""
+    noise: float
+    mean: float
+    shift: float
+    scale: float
+
+
+class ProductField(Field):
+    """The fast field: cost O(r t^2 + n (r + t)) per decision, r the size of the skeleton."""
+
+    def __init__(self, data: Data, contexts: Tensor) -> None:
+        kernel = data.kernel
+        self._data = data
+        self._decisions, self._anchors = kernel.scaled(data.points)
+        self._scaled = contexts / kernel.lengthscales[kernel.split :]
+        self._correlations = kernel.factor(self._scaled, self._anchors)  # (n, t)
+        signal = float((kernel.outputscale / data.noise).sqrt())
+        self._skeletons = skeletons(kernel.factor, self._scaled, self._anchors, signal)
+        self._use(EXACT)
+
+    def rough(self) -> ProductField:
+        """The same field on fewer contexts still: standard deviations to a few per cent."""
+        if self._skeletons.triangle is None:
+            return self
+        field = copy(self)
+        field._use(ROUGH)
+        return field
+
+    def _use(self, accuracy: float) -> None:
+        chosen, self._spread = self._skeletons.to(accuracy)
+        self._bones = self._correlations if self._spread is None else self._correlations[chosen]
+
+    def __call__(self, decisions: Tensor) -> Moments:
+        """Mean and standard deviation at every context."""
+        data = self._data
+        near = self.near(decisions)
+        mean = (near * data.weights) @ self._correlations.T
+        explained = _Explained.apply(near, self._bones, data.unroot)  # type: ignore[no-untyped-call]
+        if self._spread is not None:
+            explained = explained @ self._spread
+        return self._in_units(mean, explained)
+
+    def slopes(self, decisions: Tensor) -> Moments:
+        """The derivatives in the context, from those of the kernel."""
+        data, kernel = self._data, self._data.kernel
+        near = self.near(decisions)
+        slope = kernel.factor.slopes(self._scaled, self._anchors) / kernel.lengthscales[kernel.split :]  # (n, t, d_c)
+        mean = torch.einsum("bt,nte->bne", near * data.weights, slope)
+        half = (near[:, None, :] * self._correlations) @ data.unroot.T  # (b, n, t)
+        explained = half.square().sum(-1)
+        solved = near[:, None, :] * (half @ data.unroot)
+        steepness = 2 * torch.einsum("bnt,nte->bne", solved, slope)
+        sd = _root(kernel.outputscale, explained)
+        return Moments(data.scale * mean, -data.scale * steepness / (2 * sd[..., None]))
+
+    def near(self, decisions: Tensor) -> Tensor:
+        """Prior covariances (b, t) with the data as far as the decisions decide them."""
+        kernel = self._data.kernel
+        return kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], self._decisions)
+
+    def _in_units(self, mean: Tensor, explained: Tensor) -> Moments:
+        data = self._data
+        sd = _root(data.kernel.outputscale, explained)
+        return Moments(data.shift + data.scale * (data.mean + mean), data.scale * sd)
+
+
+def _root(prior: Tensor, explained: Tensor) -> Tensor:
+    # Rounding may explain slightly more than there is.
+    return (prior - explained).clamp_min(1e-12 * prior).sqrt()
+
+
+class _Explained(torch.autograd.Function):
+    """How much of the prior variance (b, r) the data explain, blockwise so that memory stays bounded."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        near: Tensor,  # (b, t)
+        bones: Tensor,  # (r, t)
+        unroot: Tensor,  # (t, t)
+    ) -> Tensor:
+        rows = max(1, BLOCK // bones.numel())
+        halves = [(block[:, None, :] * bones) @ unroot.T for block in near.split(rows)]
+        # A single block is kept for the gradient; several are cheaper to compute again than to keep.
+        ctx.half = halves[0] if len(halves) == 1 else None
+        ctx.save_for_backward(near, bones, unroot)
+        ctx.rows = rows
+        return torch.cat([half.square().sum(-1) for half in halves])
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+        near, bones, unroot = ctx.saved_tensors
+        gradients = []
+        for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
+            half = ctx.half if ctx.half is not None else (block[:, None, :] * bones) @ unroot.T
+            back = (2 * weights[..., None] * half) @ unroot  # (b, r, t)
+            gradients.append((back * bones).sum(1))
+        return torch.cat(gradients), None, None

@@ -1,0 +1,125 @@
+"""The default surrogate: a Gaussian process on decisions and contexts, fitted to the maximum of its posterior."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from allweather.errors import InvalidInput, is_number, require, require_number
+from allweather.observations import Observations
+from allweather.space import Space
+from allweather.surrogates.base import Surrogate
+from allweather.surrogates.kernels import require_family
+from allweather.surrogates.likelihood import Evidence, Hyperparameters
+from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
+
+LEAST_NOISE = 1e-6
+"""Variance of the noise where none is given, in units of the outcomes' variance: keeps linear algebra sound."""
+
+
+@dataclass(frozen=True, eq=False)
+class GP(Surrogate):
+    """A GP whose hyperparameters are fitted, or fixed where you give them (bocu and subsets fix all).
+
+    What you give is in the outcome's units; inside, outcomes are standardised.
+
+    Example:
+        >>> table = Observations.of([[0.0], [0.5], [1.0]], [[0.5]] * 3, [0.0, 1.0, 0.0])
+        >>> posterior = GP(noise=0.01).fit(table)
+        >>> mean, sd = posterior.field(table.contexts[:1])(table.decisions)
+        >>> mean.round(decimals=2).flatten().tolist()
+        [0.0, 1.0, 0.0]
+    """
+
+    kernel: str = "rbf"
+    """`rbf`, or a product of two Materns: `matern32`, `matern52` (`matern`)."""
+    lengthscales: float | Sequence[float] | Mapping[str, float] | None = None
+    """In the unit cube: one for all, one per column, or by variable; fitted if not given."""
+    outputscale: float | Literal["fit"] | None = None
+    """Prior variance: a number, `"fit"`, or by default the variance of the outcomes."""
+    noise: float | None = None
+    """Standard deviation of the noise; fitted if not given."""
+    mean: float | None = None
+    """The prior's constant mean; fitted if not given."""
+
+    def __post_init__(self) -> None:
+        require_family(self.kernel, "GP(kernel=...)")
+        given = self.lengthscales
+        if given is not None:
+            listed = list(given.values()) if isinstance(given, Mapping) else given
+            for number in [listed] if is_number(listed) else listed:  # type: ignore[union-attr]
+                require_number(number, "GP(lengthscales=...)", above=0)
+        if self.outputscale not in (None, "fit"):
+            require_number(self.outputscale, "GP(outputscale=...)", above=0)
+        if self.noise is not None:
+            require_number(self.noise, "GP(noise=...)", low=0)
+        if self.mean is not None:
+            require_number(self.mean, "GP(mean=...)")
+
+    def on(self, space: Space) -> Self:
+        """This GP with its lengthscales by column of the space."""
+        columns = space.decisions.columns + space.contexts.columns
+        given = self.lengthscales
+        if isinstance(given, Mapping):
+            variables = [*space.decisions.items(), *space.contexts.items()]
+            names = [name for name, _ in variables]
+            require(set(given) == set(names), "GP(lengthscales=...)", f"name exactly {names}", dict(given))
+            return replace(self, lengthscales=[given[n] for n, variable in variables for _ in range(variable.columns)])
+        if given is not None and not is_number(given):
+            require(len(given) == columns, "GP(lengthscales=...)", f"be {columns} numbers, one per column", given)  # type: ignore[arg-type]
+        return self
+
+    def facing(self, sign: int) -> Self:
+        """The same prior for outcomes times `sign`."""
+        return self if self.mean is None else replace(self, mean=sign * self.mean)
+
+    def fit(self, observations: Observations, start: Hyperparameters | None = None) -> ProductPosterior:
+        """The posterior at the best hyperparameters found."""
+        if not len(observations):
+            raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
+        points, values = observations.joint, observations.values
+        shift, scale = centre_and_scale(values)
+        split, d = observations.decisions.shape[1], points.shape[1]
+        evidence = Evidence(points, (values - shift) / scale, self.kernel, split, self._free(d), self.mean is None)
+        typical = self._held(Hyperparameters.typical(d), shift, scale)
+        starts = [typical]
+        if start is not None and len(start.lengthscales) == d:
+            warm = self._held(start, shift, scale)
+            # With many data the last optimum is near; with few, the best one may have moved far.
+            starts = [warm, typical] if len(values) < 30 else [warm]
+        fitted, _ = min((evidence.fit(each) for each in starts), key=lambda found: found[1])
+        return ProductPosterior.of(self.kernel, split, fitted, points, values)
+
+    def resume(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior:
+        """The posterior at these hyperparameters, as they are."""
+        split = observations.decisions.shape[1]
+        return ProductPosterior.of(self.kernel, split, fitted, observations.joint, observations.values)
+
+    def _free(self, d: int) -> np.ndarray:
+        """(d + 2,) which hyperparameters the data choose."""
+        return np.array([self.lengthscales is None] * d + [self.outputscale == "fit", self.noise is None])
+
+    def _held(self, start: Hyperparameters, shift: float, scale: float) -> Hyperparameters:
+        """`start` with the given hyperparameters, brought to standardised outcomes, in their places."""
+        changed: dict[str, Any] = {}
+        if self.lengthscales is not None:
+            d = len(start.lengthscales)
+            given: list[Any] = [self.lengthscales] * d if is_number(self.lengthscales) else list(self.lengthscales)  # type: ignore[arg-type]
+            require(len(given) == d, "GP(lengthscales=...)", f"be {d} numbers, one per column", given)
+            changed["lengthscales"] = tuple(float(number) for number in given)
+        if self.outputscale is None:
+            changed["outputscale"] = 1.0
+        elif self.outputscale != "fit":
+            changed["outputscale"] = self.outputscale / scale**2
+        if self.noise is not None:
+            changed["noise"] = max((self.noise / scale) ** 2, LEAST_NOISE)
+        if self.mean is not None:
+            changed["mean"] = (self.mean - shift) / scale
+        held = replace(start, **changed)
+        sound = all(math.isfinite(number) and number > 0 for number in (held.outputscale, held.noise))
+        require(sound, "GP(outputscale=..., noise=...)", "be of the outcomes' order of magnitude", self)
+        return held

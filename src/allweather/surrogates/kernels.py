@@ -1,0 +1,155 @@
+"""Kernels that are a product of one factor in the decision and one in the context."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
+from torch import Tensor
+
+from allweather.errors import InvalidInput
+
+SMOOTHNESS = {"rbf": math.inf, "matern32": 1.5, "matern52": 2.5, "matern": 2.5}
+"""The families by name, and how often their samples can be differentiated (Matern's nu)."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A correlation on scaled points: 1 at distance 0, of one smoothness.
+
+    Example:
+        >>> factor = Factor(math.inf)
+        >>> round(factor(torch.zeros(1, 2), torch.ones(1, 2)).item(), 4)
+        0.3679
+    """
+
+    nu: float
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        """Correlations (..., n, m) of points (..., n, d) and (m, d), divided by their lengthscales before."""
+        return self.of(squared_distances(a, b))
+
+    def of(self, squared: Tensor) -> Tensor:
+        """Correlations at squared distances."""
+        if self.nu == math.inf:
+            return squared.mul(-0.5).exp()
+        r = self._root(squared)
+        return (1 + r) * (-r).exp() if self.nu == 1.5 else (1 + r + r.square() / 3) * (-r).exp()
+
+    def steepness(self, squared: Tensor) -> Tensor:
+        """Minus twice the derivative of the correlation in the squared distance."""
+        if self.nu == math.inf:
+            return squared.mul(-0.5).exp()
+        r = self._root(squared)
+        return 3 * (-r).exp() if self.nu == 1.5 else 5 / 3 * (1 + r) * (-r).exp()
+
+    def slopes(self, a: Tensor, b: Tensor) -> Tensor:
+        """Derivatives (n, m, d) of the correlations in the scaled points `a`."""
+        apart = a[:, None, :] - b
+        return -self.steepness(apart.square().sum(-1))[..., None] * apart
+
+    def _root(self, squared: Tensor) -> Tensor:
+        # The root has no gradient at 0, where the correlation is flat.
+        return (2 * self.nu * squared).clamp_min(1e-24).sqrt()
+
+    def frequencies(self, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
+        """Draws (features, d) of the spectral density (a normal law, or Student's t with 2 nu degrees of freedom)."""
+        normal = torch.randn(shape, generator=generator, dtype=torch.float64)
+        if self.nu == math.inf:
+            return normal
+        # A chi-squared variable with 2 nu (odd) degrees of freedom is a sum of that many squares.
+        squares = torch.randn((shape[0], round(2 * self.nu)), generator=generator, dtype=torch.float64).square().sum(-1)
+        return normal * (2 * self.nu / squares).sqrt()[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class ProductKernel:
+    """`outputscale * kx(decision) * kc(context)`, each factor with a lengthscale per column.
+
+    An RBF over all columns is such a product; for Matern the product of two factors is not the Matern of the joint
+    distance.
+    """
+
+    family: str
+    lengthscales: Tensor
+    """(d_x + d_c,) in the unit cube."""
+    outputscale: Tensor
+    """() the prior variance."""
+    split: int
+    """d_x, the columns that are decisions."""
+
+    @property
+    def factor(self) -> Factor:
+        """The correlation both halves use."""
+        return Factor(SMOOTHNESS[self.family])
+
+    def scaled(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Joint points (n, d) as scaled decisions and scaled contexts."""
+        scaled = points / self.lengthscales
+        return scaled[..., : self.split], scaled[..., self.split :]
+
+    def __call__(self, a: Tensor, b: Tensor) -> Tensor:
+        """Prior covariances (n, m) of joint points."""
+        (xa, ca), (xb, cb) = self.scaled(a), self.scaled(b)
+        factor = self.factor
+        if factor.nu == math.inf:  # one exponential instead of two
+            return self.outputscale * factor(torch.cat([xa, ca], -1), torch.cat([xb, cb], -1))
+        return self.outputscale * factor(xa, xb) * factor(ca, cb)
+
+    def gradients(self, points: Tensor, covariance: Tensor, upstream: Tensor) -> Tensor:
+        """Derivatives (d + 1,) in the logarithms of lengthscales and outputscale.
+
+        Args:
+            points: (t, d) joint points.
+            covariance: (t, t) their covariances.
+            upstream: (t, t) symmetric, the derivative of something in the covariances.
+        """
+        factor, pull = self.factor, upstream * covariance
+        in_scale = pull.sum().reshape(1)
+        if factor.nu == math.inf:
+            return torch.cat([_stretch(points / self.lengthscales, pull), in_scale])
+        halves = self.scaled(points)
+        squared = [squared_distances(half, half) for half in halves]
+        steeper = [factor.steepness(each) / factor.of(each) for each in squared]
+        return torch.cat([*(_stretch(half, pull * each) for half, each in zip(halves, steeper, strict=True)), in_scale])
+
+    def gpytorch(self) -> Kernel:
+        """The same kernel as a GPyTorch module."""
+        d, split = len(self.lengthscales), self.split
+        factor = self.factor
+        whole = factor.nu == math.inf
+        halves = [range(d)] if whole else [half for half in (range(split), range(split, d)) if len(half)]
+        product: Kernel | None = None
+        for columns in halves:
+            active = tuple(columns)
+            kernel = RBFKernel(len(active), active_dims=active) if whole else _matern(factor.nu, active)
+            kernel.double().lengthscale = self.lengthscales[list(active)]
+            product = kernel if product is None else product * kernel
+        scaled = ScaleKernel(product).double()
+        scaled.outputscale = self.outputscale
+        return scaled
+
+
+def _stretch(scaled: Tensor, pull: Tensor) -> Tensor:
+    """The sums (d,) of pull * (a - b)^2 over all pairs of points, without a table per column."""
+    return 2 * (pull.sum(1) @ scaled.square() - (scaled * (pull @ scaled)).sum(0))
+
+
+def _matern(nu: float, active: tuple[int, ...]) -> Kernel:
+    return MaternKernel(nu, ard_num_dims=len(active), active_dims=active)
+
+
+def squared_distances(a: Tensor, b: Tensor) -> Tensor:
+    """Squared distances (..., n, m) of points (..., n, d) and (m, d), column by column: no digits are lost."""
+    total = (a[..., :1] - b[:, 0]).square() if a.shape[-1] else a.new_zeros(*a.shape[:-1], len(b))
+    for column in range(1, a.shape[-1]):
+        total = total + (a[..., column : column + 1] - b[:, column]).square()
+    return total
+
+
+def require_family(name: object, where: str) -> None:
+    """Refuse a kernel that is not among ours."""
+    if name not in SMOOTHNESS:
+        raise InvalidInput(f"`{where}` must be one of {', '.join(SMOOTHNESS)}, got {name!r}")

@@ -1,0 +1,147 @@
+"""The posterior density of a GP's hyperparameters, and its maximum.
+
+BoTorch's priors for outcomes of variance 1 (Hvarfner et al. 2024): lengthscales log-normal and growing with the root of
+the dimension, noise variance log-normal around exp(-4). Gradients are in closed form, and the constant mean is profiled
+out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+import torch
+from torch import Tensor
+
+from allweather.surrogates.kernels import ProductKernel
+
+LOWEST_NOISE = 1e-4
+LOWEST_LENGTHSCALE = 0.025
+BOUNDS = {"lengthscale": (LOWEST_LENGTHSCALE, 1e3), "outputscale": (1e-3, 1e3), "noise": (LOWEST_NOISE, 10.0)}
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """A GP's hyperparameters for standardised outcomes: plain numbers, which a journal keeps exactly.
+
+    Example:
+        >>> round(Hyperparameters.typical(dimension=4).lengthscales[0], 4)
+        0.4096
+    """
+
+    lengthscales: tuple[float, ...]
+    outputscale: float
+    noise: float
+    """Variance of the noise."""
+    mean: float
+
+    @classmethod
+    def typical(cls, dimension: int) -> Hyperparameters:
+        """The priors' modes: where a fit starts that has nothing better."""
+        mode = math.exp(math.sqrt(2) + 0.5 * math.log(max(dimension, 1)) - 3)
+        return cls((mode,) * dimension, 1.0, math.exp(-5), 0.0)
+
+    def kernel(self, family: str, split: int) -> ProductKernel:
+        """The prior covariance."""
+        lengthscales = torch.tensor(self.lengthscales, dtype=torch.float64)
+        return ProductKernel(family, lengthscales, torch.tensor(self.outputscale, dtype=torch.float64), split)
+
+    @property
+    def logarithms(self) -> np.ndarray:
+        """(d + 2,) what the fit moves: log lengthscales, log outputscale, log noise."""
+        return np.log([*self.lengthscales, self.outputscale, self.noise])
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Standardised outcomes at joint points, and which hyperparameters they may choose."""
+
+    points: Tensor
+    """(t, d)"""
+    targets: Tensor
+    """(t,)"""
+    family: str
+    split: int
+    free: np.ndarray
+    """(d + 2,) whether each of the `logarithms` is fitted."""
+    free_mean: bool
+
+    def fit(self, start: Hyperparameters) -> tuple[Hyperparameters, float]:
+        """The best hyperparameters found from here, and minus the log of their posterior density."""
+        logarithms = start.logarithms
+        d = len(logarithms) - 2
+        names = ["lengthscale"] * d + ["outputscale", "noise"]
+        bounds = np.log([BOUNDS[name] for name in names])[self.free]
+
+        def objective(moved: np.ndarray) -> tuple[float, np.ndarray]:
+            full = logarithms.copy()
+            full[self.free] = moved
+            value, gradient, _ = self.minus_log_posterior(full, start.mean)
+            return value, gradient[self.free]
+
+        moved = logarithms[self.free]
+        if moved.size:
+            found = scipy.optimize.minimize(
+                objective,
+                moved.clip(bounds[:, 0], bounds[:, 1]),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"maxiter": 100, "ftol": 1e-9, "gtol": 1e-4},
+            )
+            logarithms[self.free] = found.x
+        value, _, mean = self.minus_log_posterior(logarithms, start.mean)
+        natural = [float(number) for number in np.exp(logarithms)]
+        # What is held fixed comes back as it was given, not as exp(log(.)).
+        held = [*start.lengthscales, start.outputscale, start.noise]
+        chosen = [new if free else old for new, old, free in zip(natural, held, self.free, strict=True)]
+        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean), value
+
+    def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
+        """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""
+        natural = torch.tensor(logarithms, dtype=torch.float64).exp()
+        kernel = ProductKernel(self.family, natural[:-2], natural[-2], self.split)
+        covariance = kernel(self.points, self.points)
+        t = len(self.targets)
+        noisy = covariance.clone()
+        noisy.diagonal().add_(natural[-1])
+        root = cholesky(noisy)
+        inverse = torch.cholesky_inverse(root)
+        if self.free_mean:
+            row = inverse.sum(0)
+            mean = float(row @ self.targets / row.sum())
+        residual = self.targets - mean
+        weights = inverse @ residual
+        value = 0.5 * residual @ weights + root.diagonal().log().sum() + 0.5 * t * math.log(2 * math.pi)
+        slope = 0.5 * (inverse - torch.outer(weights, weights))
+        in_noise = slope.diagonal().sum() * natural[-1]
+        gradient = torch.cat([kernel.gradients(self.points, covariance, slope), in_noise.reshape(1)]).numpy()
+        density, density_gradient = self._log_prior(logarithms)
+        return float(value) - density, gradient - density_gradient, mean
+
+    def _log_prior(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
+        """Log densities of the free hyperparameters (in their natural scale), and their gradient."""
+        d = len(logarithms) - 2
+        centre = np.concatenate([np.full(d, math.sqrt(2) + 0.5 * math.log(max(d, 1))), [0.0, -4.0]])
+        variance = np.concatenate([np.full(d, 3.0), [1.0, 1.0]])
+        offset = logarithms - centre
+        density = -logarithms - offset**2 / (2 * variance) - 0.5 * np.log(2 * math.pi * variance)
+        gradient = -1 - offset / variance
+        # The outputscale's prior is BoTorch's Gamma(2, 0.15).
+        scale = math.exp(logarithms[d])
+        density[d] = logarithms[d] - 0.15 * scale + 2 * math.log(0.15)
+        gradient[d] = 1 - 0.15 * scale
+        return float(density[self.free].sum()), np.where(self.free, gradient, 0.0)
+
+
+def cholesky(matrix: Tensor) -> Tensor:
+    """The lower Cholesky factor, with as little added to the diagonal as it takes."""
+    root: Tensor
+    root, failed = torch.linalg.cholesky_ex(matrix)
+    jitter = 1e-10 * float(matrix.diagonal().mean())
+    while int(failed):
+        root, failed = torch.linalg.cholesky_ex(matrix + jitter * torch.eye(len(matrix), dtype=matrix.dtype))
+        jitter *= 10
+    return root

@@ -1,0 +1,131 @@
+"""Any BoTorch model as a surrogate, through its own posterior: slower than the product form, same interface."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from botorch.fit import fit_gpytorch_mll
+from botorch.models.model import Model
+from botorch.sampling.pathwise import draw_matheron_paths
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from gpytorch.models import ExactGP
+from torch import Generator, Tensor
+
+from allweather.errors import InvalidInput, require
+from allweather.observations import Observations
+from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
+from allweather.surrogates.likelihood import Hyperparameters
+
+BLOCK = 2**14
+"""Joint points in one call of the model."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoTorch(Surrogate):
+    """A surrogate from a function `(X, Y) -> fitted BoTorch model`, or from a model class, which is then fitted.
+
+    X (t, d_x + d_c) are decisions and contexts in the unit cube, Y (t, 1) the outcomes, larger being better.
+
+    Example:
+        >>> from botorch.models import SingleTaskGP
+        >>> table = Observations.of([[0.0], [0.5], [1.0]], [[0.5]] * 3, [0.0, 1.0, 0.0])
+        >>> BoTorch(SingleTaskGP).fit(table).field(table.contexts[:1])(table.decisions).mean.shape
+        torch.Size([3, 1])
+    """
+
+    build: Callable[[Tensor, Tensor], Model]
+
+    def __post_init__(self) -> None:
+        fits = callable(self.build) and not isinstance(self.build, Model)
+        require(fits, "BoTorch(build=...)", "be a model class or a function (X, Y) -> fitted model", self.build)
+
+    def fit(self, observations: Observations, start: Hyperparameters | None = None) -> ModelPosterior:
+        """The model of these observations."""
+        if not len(observations):
+            raise InvalidInput("`BoTorch.fit(observations=...)` must hold at least one outcome, got none")
+        model = self.build(observations.joint, observations.values[:, None])
+        require(isinstance(model, Model), "BoTorch(build=...)(X, Y)", "return a BoTorch model", model)
+        if inspect.isclass(self.build) and isinstance(model, ExactGP):
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return ModelPosterior(model.eval(), observations.decisions.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPosterior(Posterior):
+    """A BoTorch model's posterior."""
+
+    botorch: Model
+    split: int
+
+    def field(self, contexts: Tensor) -> ModelField:
+        """The model called on all joint points."""
+        return ModelField(self.botorch, contexts)
+
+    def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """BoTorch's own Matheron paths, with as many features as it sees fit."""
+        with torch.random.fork_rng(devices=[]):  # BoTorch draws from the global generator
+            torch.manual_seed(int(torch.randint(2**31 - 1, (), generator=generator)))
+            try:
+                drawn: Any = draw_matheron_paths(self.botorch, torch.Size([count]))
+            except (NotImplementedError, AttributeError) as trouble:
+                name = type(self.botorch).__name__
+                raise InvalidInput(f"`{name}` has no sample paths: use UCB, or a model BoTorch can draw") from trouble
+
+        def values(decisions: Tensor) -> Tensor:
+            points = joint(decisions, contexts)
+            flat: Tensor = drawn(points.reshape(-1, points.shape[-1]))
+            return flat.reshape(count, len(decisions), len(contexts))
+
+        return values
+
+    def given(self, points: Tensor, values: Tensor | None = None) -> ModelPosterior:
+        """The model conditioned on further outcomes."""
+        with torch.no_grad():
+            predicted: Any = self.botorch.posterior(points)  # a model conditions only after it has predicted
+            outcomes = predicted.mean if values is None else values[:, None]
+            return ModelPosterior(self.botorch.condition_on_observations(points, outcomes), self.split)
+
+
+class ModelField(Field):
+    """The fallback field: the model's posterior at each joint point."""
+
+    def __init__(self, model: Model, contexts: Tensor) -> None:
+        self._model, self._contexts = model, contexts
+
+    def __call__(self, decisions: Tensor) -> Moments:
+        """Mean and standard deviation, a block of decisions at a time."""
+        rows = max(1, BLOCK // len(self._contexts))
+        blocks = [self._moments(joint(block, self._contexts)) for block in decisions.split(rows)]
+        return Moments(*(torch.cat(part) for part in zip(*blocks, strict=True)))
+
+    def slopes(self, decisions: Tensor) -> Moments:
+        """By automatic differentiation of the model's posterior."""
+        points = joint(decisions, self._contexts)
+        points = points if points.requires_grad else points.requires_grad_()
+        with torch.enable_grad():
+            mean, sd = self._moments(points)
+            d_c = self._contexts.shape[1]
+            slopes = [torch.autograd.grad(part.sum(), points, create_graph=True)[0] for part in (mean, sd)]
+        return Moments(*(slope[..., points.shape[-1] - d_c :] for slope in slopes))
+
+    def _moments(self, points: Tensor) -> Moments:
+        # One point per batch: the joint covariance of the contexts is not wanted.
+        posterior: Any = self._model.posterior(points[..., None, :])
+        shape = points.shape[:-1]
+        mean, variance = posterior.mean.reshape(shape), posterior.variance.reshape(shape)
+        return Moments(mean, variance.clamp_min(1e-20).sqrt())
+
+
+def joint(decisions: Tensor, contexts: Tensor) -> Tensor:
+    """Every decision (b, d_x) with every context (n, d_c): (b, n, d_x + d_c).
+
+    Example:
+        >>> joint(torch.zeros(2, 1), torch.ones(3, 2)).shape
+        torch.Size([2, 3, 3])
+    """
+    b, n = len(decisions), len(contexts)
+    return torch.cat([decisions[:, None].expand(b, n, -1), contexts.expand(b, n, -1)], -1)

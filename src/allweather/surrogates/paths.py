@@ -1,0 +1,87 @@
+"""Posterior sample paths by Matheron's rule (Wilson et al. 2020).
+
+A path is a sample of the prior plus a correction towards the data. The prior sample is a sum of random cosines, the
+correction uses the exact kernel, so data may outnumber the cosines without starving the variance. In a product
+kernel a cosine of decision and context splits into cosines of each, so a batch of decisions times all contexts is one
+matrix product.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.surrogates.base import Paths
+from allweather.surrogates.fields import Data
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Random cosines whose covariance is, on average over draws, exactly the kernel."""
+
+    decision: Tensor
+    """(F, d_x) frequencies."""
+    context: Tensor
+    """(F, d_c) frequencies."""
+    phase: Tensor
+    """(F,)"""
+    amplitude: float
+
+    @classmethod
+    def draw(cls, data: Data, features: int, generator: Generator) -> Waves:
+        """Frequencies from the spectral density of each factor."""
+        kernel = data.kernel
+        split, d = kernel.split, len(kernel.lengthscales)
+        decision = kernel.factor.frequencies((features, split), generator) / kernel.lengthscales[:split]
+        context = kernel.factor.frequencies((features, d - split), generator) / kernel.lengthscales[split:]
+        phase = 2 * math.pi * torch.rand(features, generator=generator, dtype=torch.float64)
+        return cls(decision, context, phase, math.sqrt(2 * float(kernel.outputscale) / features))
+
+    def of_decisions(self, decisions: Tensor) -> Tensor:
+        """(b, 2F) the cosines' share of the decisions."""
+        angle = decisions @ self.decision.T + self.phase
+        return self.amplitude * torch.cat([angle.cos(), -angle.sin()], -1)
+
+    def of_contexts(self, contexts: Tensor) -> Tensor:
+        """(n, 2F) the cosines' share of the contexts."""
+        angle = contexts @ self.context.T
+        return torch.cat([angle.cos(), angle.sin()], -1)
+
+
+def matheron(
+    data: Data, targets: Tensor, contexts: Tensor, count: int, generator: Generator, features: int = 1024
+) -> Paths:
+    """`count` posterior samples bound to contexts (n, d_c).
+
+    Args:
+        data: the posterior.
+        targets: (t,) standardised outcomes.
+        contexts: (n, d_c) where values are wanted.
+        count: how many samples; they share their frequencies and differ in all else.
+        generator: the source of the samples.
+        features: how many cosines make a sample of the prior.
+    """
+    kernel = data.kernel
+    waves = Waves.draw(data, features, generator)
+    weights = torch.randn(count, features, generator=generator, dtype=torch.float64).repeat(1, 2)
+    x, c = data.points[:, : kernel.split], data.points[:, kernel.split :]
+    at_data = weights @ (waves.of_decisions(x) * waves.of_contexts(c)).T  # (count, t)
+    noise = math.sqrt(data.noise) * torch.randn(at_data.shape, generator=generator, dtype=torch.float64)
+    missing = targets - data.mean - at_data - noise
+    correction = (missing @ data.unroot.T) @ data.unroot  # (count, t)
+
+    scaled_x, anchors = kernel.scaled(data.points)
+    correlations = kernel.factor(contexts / kernel.lengthscales[kernel.split :], anchors)  # (n, t)
+    # Cosines and corrections side by side: one product serves both.
+    right = torch.cat([waves.of_contexts(contexts), correlations], -1).T.contiguous()
+    left_weights = torch.cat([weights, correction], -1)
+
+    def values(decisions: Tensor) -> Tensor:
+        near = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], scaled_x)
+        left = torch.cat([waves.of_decisions(decisions), near], -1)  # (b, 2F + t)
+        return data.shift + data.scale * (data.mean + (left_weights[:, None, :] * left) @ right)
+
+    return values

@@ -1,0 +1,132 @@
+"""The exact posterior of a GP with a product kernel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from botorch.models import SingleTaskGP
+from gpytorch.constraints import Positive
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ConstantMean
+from torch import Generator, Tensor
+
+from allweather.surrogates.base import Paths, Posterior
+from allweather.surrogates.fields import Data, ProductField
+from allweather.surrogates.kernels import ProductKernel
+from allweather.surrogates.likelihood import Hyperparameters, cholesky
+from allweather.surrogates.low_rank import pivoted_root
+from allweather.surrogates.paths import matheron
+
+
+@dataclass(frozen=True, eq=False)
+class ProductPosterior(Posterior):
+    """A GP with a product kernel, conditioned on standardised outcomes."""
+
+    data: Data
+    targets: Tensor
+    """(t,) standardised outcomes."""
+    fitted: Hyperparameters
+
+    @classmethod
+    def of(cls, family: str, split: int, fitted: Hyperparameters, points: Tensor, values: Tensor) -> ProductPosterior:
+        """The posterior of outcomes `values` (t,) at joint `points` (t, d)."""
+        shift, scale = centre_and_scale(values)
+        return _conditioned(fitted, fitted.kernel(family, split), points, (values - shift) / scale, (shift, scale))
+
+    def field(self, contexts: Tensor) -> ProductField:
+        """The fast field."""
+        return ProductField(self.data, contexts)
+
+    def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Samples by Matheron's rule."""
+        return matheron(self.data, self.targets, contexts, count, generator, features)
+
+    def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
+        """Samples of the joint posterior of each decision's contexts, exact where the context kernel has low rank."""
+        data, kernel = self.data, self.data.kernel
+        _, anchors = kernel.scaled(data.points)
+        scaled = contexts / kernel.lengthscales[kernel.split :]
+        root = pivoted_root(kernel.factor, torch.cat([scaled, anchors]), 256)
+        if root is None:
+            return super().draws(decisions, contexts, count, generator)
+        rows, at_data = root[: len(contexts)], root[len(contexts) :]
+        near = self.field(contexts[:1]).near(decisions)  # (b, t)
+        half = data.unroot @ (near[..., None] * at_data)  # (b, t, r)
+        prior = kernel.outputscale * torch.eye(root.shape[1], dtype=torch.float64)
+        variances, axes = torch.linalg.eigh(prior - half.mT @ half)
+        normal = torch.randn(count, len(decisions), root.shape[1], generator=generator, dtype=torch.float64)
+        features = torch.einsum("brs,kbs->kbr", axes * variances.clamp_min(0).sqrt()[:, None, :], normal)
+        middle = data.mean + ((near * data.weights) @ at_data) @ rows.T
+        return data.shift + data.scale * (middle + features @ rows.T)
+
+    def given(self, points: Tensor, values: Tensor | None = None) -> ProductPosterior:
+        """The posterior with further outcomes; what is given is brought to the same units."""
+        data = self.data
+        if values is None:
+            believed = data.mean + data.kernel(points, data.points) @ data.weights
+        else:
+            believed = (values - data.shift) / data.scale
+        joint, targets = torch.cat([data.points, points]), torch.cat([self.targets, believed])
+        return _conditioned(self.fitted, data.kernel, joint, targets, (data.shift, data.scale))
+
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        """Those of the fit."""
+        return self.fitted
+
+    @property
+    def information_gain(self) -> float:
+        """From the Cholesky factor at hand."""
+        t = len(self.targets)
+        log_root = -float(self.data.unroot.diagonal().log().sum())
+        return max(log_root - 0.5 * t * math.log(self.data.noise), 0.0)
+
+    def model(self) -> SingleTaskGP:
+        """The same GP as a BoTorch model of the joint unit cube, in the outcome's units."""
+        data = self.data
+        likelihood = GaussianLikelihood(noise_constraint=Positive()).double()
+        likelihood.noise = torch.tensor(data.noise * data.scale**2, dtype=torch.float64)
+        mean = ConstantMean().double()
+        mean.constant.data.fill_(data.shift + data.scale * data.mean)
+        kernel = replace(data.kernel, outputscale=data.kernel.outputscale * data.scale**2)
+        model = SingleTaskGP(
+            data.points,
+            (data.shift + data.scale * self.targets)[:, None],
+            likelihood=likelihood,
+            covar_module=kernel.gpytorch(),
+            mean_module=mean,
+            outcome_transform=None,
+        )
+        return model.eval()
+
+
+def _conditioned(
+    fitted: Hyperparameters,
+    kernel: ProductKernel,
+    points: Tensor,
+    targets: Tensor,
+    units: tuple[float, float],
+) -> ProductPosterior:
+    covariance = kernel(points, points)
+    covariance.diagonal().add_(fitted.noise)
+    root = cholesky(covariance)
+    identity = torch.eye(len(points), dtype=torch.float64)
+    unroot = torch.linalg.solve_triangular(root, identity, upper=False)
+    weights = torch.cholesky_solve((targets - fitted.mean)[:, None], root)[:, 0]
+    data = Data(kernel, points, weights, unroot, fitted.noise, fitted.mean, *units)
+    return ProductPosterior(data, targets, fitted)
+
+
+def centre_and_scale(values: Tensor) -> tuple[float, float]:
+    """Mean and standard deviation of the outcomes; a deviation of 1 where they do not differ.
+
+    Example:
+        >>> centre_and_scale(torch.tensor([3.0, 3.0]))
+        (3.0, 1.0)
+    """
+    centre = float(values.mean())
+    scale = float(values.std()) if len(values) > 1 else 0.0
+    differ = scale > 1e-12 * float(values.abs().max())
+    return centre, scale if differ else 1.0

@@ -1,0 +1,144 @@
+"""One trial, from the decision that was asked for to the outcome that came back, in the user's units."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from allweather.errors import InvalidInput, is_number, require, shown
+from allweather.space import Space
+from allweather.surrogates import Hyperparameters
+from allweather.variables import Choice, Context, Integer, Value, Variable
+
+Row = Mapping[str, Value]
+State = Literal["pending", "complete", "failed"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A decision, and what became of it.
+
+    Example:
+        >>> trial = Trial(0, {"order": 0.3})
+        >>> trial.state, trial.told({"demand": 0.2}, (1.4,)).state
+        ('pending', 'complete')
+    """
+
+    number: int
+    decision: Row
+    """What to do; once told otherwise, what was done."""
+    context: Row | None = None
+    """What happened, or was known in advance."""
+    values: tuple[float, ...] = ()
+    """The outcomes: several where one trial was measured repeatedly."""
+    failed: bool = False
+    fitted: Hyperparameters | None = field(default=None, repr=False)
+    """The surrogate's hyperparameters when it was asked for: where the next fit starts, also after a crash."""
+    revision: int = field(default=0, repr=False)
+    """How many times the study had been told something when it was asked for."""
+
+    @property
+    def state(self) -> State:
+        """`complete` once context and outcome are known."""
+        if self.failed:
+            return "failed"
+        return "complete" if self.values and self.context is not None else "pending"
+
+    def told(
+        self,
+        context: Row | None = None,
+        values: tuple[float, ...] = (),
+        decision: Row | None = None,
+        failed: bool = False,
+    ) -> Trial:
+        """This trial with what has come in; what was told before stays as it is."""
+        where = f"Study.tell(trial={self.number})"
+        require(self.state != "failed", where, "not have failed before", self.state)
+        for name, new, old in (("context", context, self.context), ("value", values, self.values)):
+            again = new and old and new != old
+            require(not again, f"{where}: {name}", f"not be told twice; it was {shown(old)}", new)
+        return replace(
+            self,
+            context=self.context if context is None else dict(context),
+            values=values or self.values,
+            decision=self.decision if decision is None else dict(decision),
+            failed=failed,
+        )
+
+
+def outcomes(value: Any) -> tuple[float, ...]:
+    """One outcome or several, as floats; what is no finite number is refused.
+
+    Example:
+        >>> outcomes(3), outcomes([1.0, 2.0])
+        ((3.0,), (1.0, 2.0))
+    """
+    listed = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    require(len(listed) > 0, "Study.tell(value=...)", "be a number or several", value)
+    for each in listed:
+        finite = is_number(each) and math.isfinite(each)
+        require(finite, "Study.tell(value=...)", "be finite; a trial without outcome is told with `failed=True`", each)
+    return tuple(float(each) for each in listed)
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """The rows of a DataFrame, a CSV file, a list of dictionaries or a single one."""
+    if hasattr(table, "to_dict") and not isinstance(table, Mapping):
+        return [dict(row) for row in table.to_dict("records")]
+    if isinstance(table, Mapping):
+        return [dict(table)]
+    if isinstance(table, str | Path):
+        path = Path(table)
+        require(path.is_file(), "Study.add(table=...)", "be a DataFrame, rows, or the path of a CSV file", str(table))
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return list(csv.DictReader(file))
+    require(isinstance(table, Sequence), "Study.add(table=...)", "be a DataFrame, rows, or a CSV file", table)
+    for row in table:
+        require(isinstance(row, Mapping), "Study.add(table=...)", "have rows with named values", row)
+    return [dict(row) for row in table]
+
+
+def read_row(row: dict[str, Any], space: Space, number: int) -> tuple[dict[str, Value], dict[str, Value], float]:
+    """Decision, context and outcome of one row of a table; words from a CSV file become numbers where they should."""
+    where = f"Study.add(table=...) row {number}"
+    names = [*space.decisions, *space.contexts, "value"]
+    missing = [name for name in names if name not in row]
+    unknown = [str(name) for name in row if name not in names]
+    if missing or unknown:
+        lacks = f" lacks {', '.join(missing)}" if missing else ""
+        extra = f" has unknown {', '.join(unknown)}" if unknown else ""
+        told = " and".join(part for part in (lacks, extra) if part)
+        raise InvalidInput(f"`{where}`{told}; columns are {', '.join(names)}")
+    read = {name: _read(row[name], space.variables[name]) for name in names[:-1]}
+    decision = {name: read[name] for name in space.decisions}
+    context = {name: read[name] for name in space.contexts}
+    try:
+        (value,) = outcomes(_number(row["value"]))
+        space.decisions.encode(decision)
+        space.contexts.encode(context)
+    except InvalidInput as trouble:
+        raise InvalidInput(f"{where}: {trouble}") from None
+    return decision, context, value
+
+
+def _read(cell: Any, variable: Variable) -> Any:
+    inner = variable.variable if isinstance(variable, Context) else variable
+    if isinstance(inner, Choice):
+        by_name = {str(option): option for option in inner.options}
+        return by_name.get(cell, cell) if isinstance(cell, str) else cell
+    number = _number(cell)
+    whole = isinstance(inner, Integer) and is_number(number) and math.isfinite(number) and float(number).is_integer()
+    return int(number) if whole else number
+
+
+def _number(cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
