@@ -25,7 +25,7 @@ from torch import Tensor
 
 import allweather as aw
 from allweather.clock import threads
-from allweather.study import ASK
+from allweather.engine import ASK, Situation
 
 CONTEXTS, WIDTH = 1024, 1.5
 SPACE = aw.Space(x1=aw.Real(0, 1), x2=aw.Real(0, 1), c1=aw.Context(0, 1), c2=aw.Context(0, 1))
@@ -114,7 +114,8 @@ def compare(name: str, observations: int) -> list[str]:
     shares = {stage: seconds / sum(study.timings.values()) for stage, seconds in study.timings.items()}
 
     again = study_of(objective, table)
-    belief = again._belief(again._parts, again._generator(ASK, observations), None, None)
+    engine = again._engine
+    belief = engine._belief(again._history, engine.parts, engine._generator(ASK, observations), Situation())
     reference = belief.reference
     distance = getattr(belief.objective, "distance", None)
     inner = (

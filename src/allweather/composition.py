@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -73,10 +73,6 @@ class Parts:
     acquisition: Acquisition
     surrogate: Surrogate
     space: Space
-
-    def facing(self, objective: Objective | None) -> Parts:
-        """With another objective."""
-        return self if objective is None else replace(self, objective=objective)
 
     def reference(
         self, observations: Observations, step: int, generator: Generator, forecast: ContextModel | None = None

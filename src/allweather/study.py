@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, overload
 
 import numpy as np
 import pandas as pd
-import torch
 from botorch.models.model import Model
-from torch import Generator, Tensor
+from torch import Tensor
 
-from allweather.acquisition import Acquisition, Belief
-from allweather.clock import Stopwatch, threads
-from allweather.composition import Composition, Parts
+from allweather.acquisition import Acquisition
+from allweather.clock import Stopwatch
+from allweather.clock import threads as limited
+from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
-from allweather.contexts import ContextModel, Reference
+from allweather.contexts import ContextModel
+from allweather.engine import Engine, Situation
 from allweather.errors import InvalidInput, require, require_count
 from allweather.history import History
 from allweather.maximize import Search
-from allweather.objectives import Expectation, Objective
-from allweather.recommendation import Recommendation, describe
-from allweather.schedules import Progress
+from allweather.objectives import Objective
+from allweather.recommendation import Recommendation
 from allweather.space import Space
-from allweather.surrogates import Posterior, Surrogate
+from allweather.surrogates import Surrogate
+from allweather.tensors import as_tensor
 from allweather.trials import Row, Trial, outcomes, read_row, rows_of
 
 SIGNS = {"maximize": 1, "minimize": -1}
-ASK, DESIGN, RECOMMEND = range(3)
-"""Streams of random numbers that do not disturb each other."""
 
 
 class Study:
@@ -85,16 +84,17 @@ class Study:
             require_count(initial, "Study(initial=...)", low=1)
         self.space = space
         self.direction = direction
-        self.seed = seed
-        self._watch = Stopwatch()
+        sign = SIGNS[direction]
         columns = space.decisions.columns + space.contexts.columns
-        self._initial = max(5, columns + 1) if initial is None else initial
-        self._threads = threads
-        self._parts = Composition(context, objective, acquisition, surrogate).on(space, SIGNS[direction])
         chosen = None if candidates is None else space.decisions.encode(candidates)
-        self._search = Search(space.decisions, tuple(constraints), chosen)
-        self._history = History(space, SIGNS[direction])
-        self._fitted: tuple[int, Posterior] | None = None
+        self._engine = Engine(
+            parts=Composition(context, objective, acquisition, surrogate).on(space, sign),
+            search=Search(space.decisions, tuple(constraints), chosen),
+            initial=max(5, columns + 1) if initial is None else initial,
+            seed=seed,
+        )
+        self._history = History(space, sign)
+        self._threads = threads
 
     @overload
     def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
@@ -115,50 +115,22 @@ class Study:
         """
         if n is not None:
             require_count(n, "Study.ask(n=...)", low=1)
-        require(
-            context is None or forecast is None,
-            "Study.ask(context=..., forecast=...)",
-            "not both be given",
-            (context, forecast),
-        )
-        known = None if context is None else self.space.contexts.encode(context)
-        require(
-            forecast is None or isinstance(forecast, ContextModel),
-            "Study.ask(forecast=...)",
-            "be a context model such as Finite(...)",
-            forecast,
-        )
-        self._watch = Stopwatch()
-        with threads(self._threads):
-            trials = [self._ask(context, known, forecast) for _ in range(n or 1)]
+        situation = Situation.of(self.space, context, forecast, "Study.ask")
+        trials = []
+        with self._computing():
+            for _ in range(n or 1):
+                history = self._history
+                decision, fitted = self._engine.decide(history, situation)
+                trial = Trial(
+                    number=len(history.trials),
+                    decision=self.space.decisions.decode(decision[None])[0],
+                    context=None if context is None else dict(context),
+                    fitted=fitted,
+                    revision=history.revision,
+                )
+                self._history = history.asked(trial)
+                trials.append(trial)
         return trials[0] if n is None else trials
-
-    def _ask(self, context: Row | None, known: Tensor | None, forecast: ContextModel | None) -> Trial:
-        history, number = self._history, len(self._history.trials)
-        fitted = None
-        asked = sum(trial.revision >= 0 for trial in history.trials)
-        if len(history.complete) < self._initial:
-            design = self._search.sample(max(self._initial, asked + 1), self._generator(DESIGN, 0))
-            decision = design[asked]
-        else:
-            belief = self._belief(self._parts, self._generator(ASK, number), known, forecast)
-            fitted = belief.surrogate.hyperparameters
-            pending, failed = history.unresolved(belief.reference, belief.generator)
-            belief = _aware(belief, pending, failed)
-            with self._watch("factorise"):
-                _ = belief.field
-            with self._watch("maximise"):
-                decision = self._search.best(self._parts.acquisition.build(belief), belief.generator).decision
-        chosen = self.space.decisions.decode(decision[None])[0]
-        trial = Trial(
-            number,
-            chosen,
-            context=None if context is None else dict(context),
-            fitted=fitted,
-            revision=history.revision,
-        )
-        self._history = history.asked(trial)
-        return trial
 
     def tell(
         self,
@@ -198,7 +170,7 @@ class Study:
         rows = [read_row(row, self.space, number) for number, row in enumerate(rows_of(table))]
         start = len(self._history.trials)
         trials = [
-            Trial(start + number, decision, context, (value,), revision=-1)
+            Trial(start + number, decision, context, (value,), asked=False)
             for number, (decision, context, value) in enumerate(rows)
         ]
         if trials:
@@ -223,18 +195,12 @@ class Study:
         """
         if not len(self._history.observations):
             raise InvalidInput("`Study.recommend()` needs at least one complete trial (context and value), got none")
-        known = None if context is None else self.space.contexts.encode(context)
-        parts = self._parts.facing(None if objective is None else objective.facing(SIGNS[self.direction]))
-        self._watch = Stopwatch()
-        with threads(self._threads):
-            belief = self._belief(parts, self._generator(RECOMMEND, self._history.revision), known, forecast)
-            with self._watch("factorise"):
-                _ = belief.field
-            with self._watch("maximise"):
-                near = belief.observations.decisions.unique(dim=0)[:64]
-                best = self._search.best(belief.expected, belief.generator, near).decision
-            chosen = None if radii is None else torch.tensor(list(radii), dtype=torch.float64)
-            return describe(belief, best, self.space, SIGNS[self.direction], chosen)
+        fits = objective is None or isinstance(objective, Objective)
+        require(fits, "Study.recommend(objective=...)", "be an objective such as Expectation()", objective)
+        situation = Situation.of(self.space, context, forecast, "Study.recommend")
+        chosen = None if radii is None else as_tensor(list(radii), "Study.recommend(radii=...)")
+        with self._computing():
+            return self._engine.recommend(self._history, situation, objective, chosen)
 
     def trials(self) -> pd.DataFrame:
         """One row per trial and one column per variable; `value` is the mean of its outcomes."""
@@ -253,54 +219,10 @@ class Study:
     @property
     def timings(self) -> dict[str, float]:
         """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
-        return dict(self._watch.seconds)
+        return dict(self._engine.watch.seconds)
 
-    def _belief(
-        self, parts: Parts, generator: Generator, known: Tensor | None, forecast: ContextModel | None
-    ) -> Belief:
-        observations = self._history.observations
-        step = max(len(self._history.complete), 1)
-        with self._watch("fit"):
-            posterior = self._posterior()
-        with self._watch("reference"):
-            if known is None:
-                reference = parts.reference(observations, step, generator, forecast)
-            else:  # nothing is uncertain about the context: the objective is the outcome itself
-                reference = Reference(known, torch.ones(1, dtype=torch.float64))
-                parts = parts.facing(Expectation())
-        progress = Progress(
-            step=step,
-            decision_dim=self.space.decisions.columns,
-            context_dim=max(self.space.contexts.columns, 1),
-            information_gain=posterior.information_gain,
-            contexts=len(reference.points),
-        )
-        return Belief(posterior, reference, parts.objective.at(progress), observations, progress, generator)
-
-    def _posterior(self) -> Posterior:
-        """The surrogate after all that was told; a fit that an earlier trial recorded is taken over as it was."""
-        history, surrogate = self._history, self._parts.surrogate
-        if self._fitted is not None and self._fitted[0] == history.revision:
-            return self._fitted[1]
-        last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
-        if last is not None and last.fitted is not None and last.revision == history.revision:
-            posterior = surrogate.resume(history.observations, last.fitted)
-        else:
-            posterior = surrogate.fit(history.observations, None if last is None else last.fitted)
-        self._fitted = (history.revision, posterior)
-        return posterior
-
-    def _generator(self, stream: int, number: int) -> Generator:
-        """Random numbers that depend on the seed and the place in the study only."""
-        state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
-        return torch.Generator().manual_seed(int(state) % 2**63)
-
-
-def _aware(belief: Belief, pending: Tensor, failed: Tensor) -> Belief:
-    """The belief if pending trials turn out as expected, and failed ones had turned out as badly as any."""
-    surrogate = belief.surrogate
-    if len(pending):
-        surrogate = surrogate.given(pending)
-    if len(failed):
-        surrogate = surrogate.given(failed, belief.observations.values.min().expand(len(failed)))
-    return belief if surrogate is belief.surrogate else replace(belief, surrogate=surrogate)
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        self._engine.watch = Stopwatch()
+        with limited(self._threads):
+            yield

@@ -36,6 +36,8 @@ class Trial:
     values: tuple[float, ...] = ()
     """The outcomes: several where one trial was measured repeatedly."""
     failed: bool = False
+    asked: bool = True
+    """Whether the study chose the decision; data from before were added."""
     fitted: Hyperparameters | None = field(default=None, repr=False)
     """The surrogate's hyperparameters when it was asked for: where the next fit starts, also after a crash."""
     revision: int = field(default=0, repr=False)
@@ -60,7 +62,8 @@ class Trial:
         require(self.state != "failed", where, "not have failed before", self.state)
         for name, new, old in (("context", context, self.context), ("value", values, self.values)):
             again = new and old and new != old
-            require(not again, f"{where}: {name}", f"not be told twice; it was {shown(old)}", new)
+            once = f"be told once (repeated outcomes together); it was {shown(old)}"
+            require(not again, f"{where}: {name}", once, new)
         return replace(
             self,
             context=self.context if context is None else dict(context),

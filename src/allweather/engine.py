@@ -1,0 +1,132 @@
+"""From the past of a study to its next decision: one walk, without turning back, and without side effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather.acquisition import Belief
+from allweather.clock import Stopwatch
+from allweather.composition import Parts
+from allweather.contexts import ContextModel, Reference
+from allweather.errors import require
+from allweather.history import History
+from allweather.maximize import Search
+from allweather.objectives import Expectation, Objective
+from allweather.recommendation import Recommendation, describe
+from allweather.schedules import Progress
+from allweather.space import Space
+from allweather.surrogates import Hyperparameters, Posterior
+from allweather.trials import Row
+
+ASK, DESIGN, RECOMMEND = range(3)
+"""Streams of random numbers that do not disturb each other."""
+
+
+class Situation(NamedTuple):
+    """What is known about the coming context beyond the context model."""
+
+    context: Tensor | None = None
+    """(1, d_c) the context itself."""
+    forecast: ContextModel | None = None
+    """Its distribution this time."""
+
+    @classmethod
+    def of(cls, space: Space, context: Row | None, forecast: ContextModel | None, where: str) -> Situation:
+        """A situation in the user's words, checked."""
+        both = context is not None and forecast is not None
+        require(not both, f"{where}(context=..., forecast=...)", "not both be given", (context, forecast))
+        fits = forecast is None or isinstance(forecast, ContextModel)
+        require(fits, f"{where}(forecast=...)", "be a context model such as Finite(...)", forecast)
+        return cls(None if context is None else space.contexts.encode(context), forecast)
+
+
+@dataclass(eq=False)
+class Engine:
+    """The parts of a study at work. It keeps nothing but its last fit, which it could compute again."""
+
+    parts: Parts
+    search: Search
+    initial: int
+    seed: int
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    _fitted: tuple[int, Posterior] | None = None
+
+    def decide(self, history: History, situation: Situation) -> tuple[Tensor, Hyperparameters | None]:
+        """The next decision (d_x,), and the hyperparameters it was chosen with."""
+        number = len(history.trials)
+        if len(history.complete) < self.initial:
+            asked = sum(trial.asked for trial in history.trials)
+            return self.search.sample(max(self.initial, asked + 1), self._generator(DESIGN, 0))[asked], None
+        belief = self._belief(history, self.parts, self._generator(ASK, number), situation)
+        fitted = belief.surrogate.hyperparameters
+        belief = _aware(belief, *history.unresolved(belief.reference, belief.generator))
+        with self.watch("factorise"):
+            _ = belief.field
+        with self.watch("maximise"):
+            score = self.parts.acquisition.build(belief)
+            return self.search.best(score, belief.generator).decision, fitted
+
+    def recommend(
+        self, history: History, situation: Situation, objective: Objective | None, radii: Tensor | None
+    ) -> Recommendation:
+        """The decision whose objective is best under the posterior mean, and what is known about it."""
+        parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
+        belief = self._belief(history, parts, self._generator(RECOMMEND, history.revision), situation)
+        with self.watch("factorise"):
+            _ = belief.field
+        with self.watch("maximise"):
+            near = belief.observations.decisions.unique(dim=0)[:64]
+            best = self.search.best(belief.expected, belief.generator, near).decision
+        return describe(belief, best, history.space, history.sign, radii)
+
+    def _belief(self, history: History, parts: Parts, generator: Generator, situation: Situation) -> Belief:
+        observations, step = history.observations, max(len(history.complete), 1)
+        with self.watch("fit"):
+            posterior = self._posterior(history)
+        with self.watch("reference"):
+            if situation.context is None:
+                reference = parts.reference(observations, step, generator, situation.forecast)
+            else:  # nothing is uncertain about the context: the objective is the outcome itself
+                reference = Reference(situation.context, torch.ones(1, dtype=torch.float64))
+                parts = replace(parts, objective=Expectation())
+        progress = Progress(
+            step=step,
+            decision_dim=history.space.decisions.columns,
+            context_dim=max(history.space.contexts.columns, 1),
+            information_gain=posterior.information_gain,
+            contexts=len(reference.points),
+        )
+        return Belief(posterior, reference, parts.objective.at(progress), observations, progress, generator)
+
+    def _posterior(self, history: History) -> Posterior:
+        """The surrogate after all that was told; a fit that an earlier trial recorded is taken over as it was."""
+        if self._fitted is not None and self._fitted[0] == history.revision:
+            return self._fitted[1]
+        surrogate = self.parts.surrogate
+        last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
+        if last is not None and last.fitted is not None and last.revision == history.revision:
+            posterior = surrogate.resume(history.observations, last.fitted)
+        else:
+            posterior = surrogate.fit(history.observations, None if last is None else last.fitted)
+        self._fitted = (history.revision, posterior)
+        return posterior
+
+    def _generator(self, stream: int, number: int) -> Generator:
+        """Random numbers that depend on the seed and the place in the study only."""
+        state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
+        return torch.Generator().manual_seed(int(state) % 2**63)
+
+
+def _aware(belief: Belief, pending: Tensor, failed: Tensor) -> Belief:
+    """The belief if pending trials turn out as expected, and failed ones had turned out as badly as any."""
+    surrogate = belief.surrogate
+    if len(pending):
+        surrogate = surrogate.given(pending)
+    if len(failed):
+        surrogate = surrogate.given(failed, belief.observations.values.min().expand(len(failed)))
+    return belief if surrogate is belief.surrogate else replace(belief, surrogate=surrogate)
