@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from allweather import InvalidInput
-from allweather.tensors import argsort, as_tensor, as_weights, ascending, increasing_root, with_gradient
+from allweather.tensors import argsort, as_tensor, as_weights, ascending, crossing, increasing_root, with_gradient
 
 
 def test_roots_of_steep_flat_and_jumping_functions():
@@ -75,3 +75,15 @@ def test_large_finite_values_pass():
 def test_weights_are_probabilities(weights):
     with pytest.raises(InvalidInput, match="weights"):
         as_weights(weights, 2, "Finite(weights=...)")
+
+
+def test_crossings_of_smooth_steep_and_jumping_functions():
+    roots = torch.tensor([0.1, 0.5, 0.9, 0.3], dtype=torch.float64)
+
+    def function(x):
+        smooth, steep = (x - roots)[:2], 1e6 * (x - roots)[2:3] ** 3
+        jump = torch.where(x[3:] < roots[3], -1.0, 1.0)
+        return torch.cat([torch.expm1(smooth), steep, jump])
+
+    found = crossing(function, torch.zeros(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64), 1e-10)
+    torch.testing.assert_close(found, roots, rtol=0, atol=1e-9)

@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.acquisition import Belief
+from allweather.acquisition.base import Score
 from allweather.clock import Stopwatch
 from allweather.composition import Parts
 from allweather.contexts import ContextModel, Reference
@@ -64,12 +65,18 @@ class Engine:
             return self.search.sample(max(self.initial, asked + 1), self._generator(DESIGN, 0))[asked], None
         belief = self._belief(history, self.parts, self._generator(ASK, number), situation)
         fitted = belief.surrogate.hyperparameters
-        belief = _aware(belief, *history.unresolved(belief.reference, belief.generator))
+        pending, failed = history.unresolved(belief.reference, belief.generator)
+        belief = _aware(belief, pending, failed)
         with self.watch("factorise"):
             _ = belief.field
         with self.watch("maximise"):
             score = self.parts.acquisition.build(belief)
-            return self.search.best(score, belief.generator).decision, fitted
+            decision = self.search.best(score, belief.generator).decision
+            waiting = pending[:, : len(decision)]
+            if len(waiting) and bool(((waiting - decision).abs().amax(-1) < 1e-3).any()):
+                elsewhere = Apart.of(score, waiting, self.search.sample(64, belief.generator))
+                decision = self.search.best(elsewhere, belief.generator).decision
+            return decision, fitted
 
     def recommend(
         self, history: History, situation: Situation, objective: Objective | None, radii: Tensor | None
@@ -120,6 +127,31 @@ class Engine:
         """Random numbers that depend on the seed and the place in the study only."""
         state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
         return torch.Generator().manual_seed(int(state) % 2**63)
+
+
+@dataclass(frozen=True, eq=False)
+class Apart:
+    """A score that keeps away from decisions whose outcome is on its way: a batch should not try one thing twice."""
+
+    score: Score
+    waiting: Tensor
+    """(m, d_x) decisions to keep away from."""
+    height: float
+    """What it takes to be preferred to all others there."""
+
+    @classmethod
+    def of(cls, score: Score, waiting: Tensor, spread: Tensor) -> Apart:
+        """Keeps away at the price of the score's range over some spread points."""
+        with torch.no_grad():
+            values = score(spread)
+        values = values[torch.isfinite(values)]
+        height = float(values.max() - values.min()) if len(values) else 0.0
+        return cls(score, waiting, height or 1.0)
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score, lowered within some hundredths of the cube of what is waiting."""
+        squared = (decisions[:, None, :] - self.waiting).square().mean(-1)
+        return self.score(decisions) - self.height * (-squared / (2 * 0.03**2)).exp().sum(-1)
 
 
 def _aware(belief: Belief, pending: Tensor, failed: Tensor) -> Belief:

@@ -149,3 +149,47 @@ def increasing_root(
         if bool((settled | closed).all()):
             break
     return torch.where(settled, argument, low), torch.where(settled, argument, high)
+
+
+def crossing(
+    function: Callable[[Tensor], Tensor],
+    low: Tensor,
+    high: Tensor,
+    tolerance: float = 1e-9,
+) -> Tensor:
+    """Where a batch of increasing functions changes sign, without derivatives: Chandrupatla's method (1997).
+
+    Inverse quadratic steps while they can be trusted, halving otherwise; functions may jump.
+
+    Args:
+        function: increasing in each argument of a batch.
+        low: (b,) arguments at or below the crossing.
+        high: (b,) arguments at or above it.
+        tolerance: of the arguments.
+
+    Example:
+        >>> one = torch.ones(1, dtype=torch.float64)
+        >>> round(crossing(lambda x: x**3 - 8, 0 * one, 9 * one).item(), 8)
+        2.0
+    """
+    a, b = high, low
+    value_a, value_b = function(a), function(b)
+    c, value_c = a, value_a
+    share = torch.full_like(low, 0.5)
+    for _ in range(200):
+        x = a + share * (b - a)
+        value = function(x)
+        same = (value > 0) == (value_a > 0)
+        c, value_c = torch.where(same, a, b), torch.where(same, value_a, value_b)
+        b, value_b = torch.where(same, b, a), torch.where(same, value_b, value_a)
+        a, value_a = x, value
+        width = (b - a).abs()
+        if bool(((width <= 2 * tolerance) | (value == 0)).all()):
+            break
+        least = (tolerance / width).clamp_max(0.5)
+        xi, phi = (a - b) / (c - b), (value_a - value_b) / (value_c - value_b)
+        trusted = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
+        quadratic = value_a / (value_b - value_a) * value_c / (value_b - value_c)
+        quadratic = quadratic + (c - a) / (b - a) * value_a / (value_c - value_a) * value_b / (value_c - value_b)
+        share = torch.where(trusted & torch.isfinite(quadratic), quadratic, 0.5).clamp(least, 1 - least)
+    return torch.where(value_a.abs() <= value_b.abs(), a, b)

@@ -14,7 +14,7 @@ from allweather.contexts import Reference, fitted
 from allweather.errors import InvalidInput, require, require_number
 from allweather.registry import Named
 from allweather.schedules import Custom, Progress, Schedule
-from allweather.tensors import ROUNDING, as_tensor, increasing_root, with_gradient
+from allweather.tensors import ROUNDING, as_tensor, crossing, increasing_root, with_gradient
 
 Radius = float | Schedule | Callable[[int], float]
 
@@ -115,16 +115,18 @@ class Distance(Named, ABC):
         reach = self.to_points(reference)
         lowest, where = torch.where(torch.isfinite(reach), f, torch.inf).min(-1)
 
-        def tangent_below_target(log_radius: Tensor) -> tuple[Tensor, Tensor]:
+        def tangent_below_target(log_radius: Tensor) -> Tensor:
             worst = self.worst_case(f, reference, log_radius.exp())
-            intercept = worst.value - log_radius.exp() * worst.slope
-            return target - intercept, torch.zeros_like(intercept)
+            return target - worst.value + log_radius.exp() * worst.slope
 
         # The best line through (0, target) touches v where v's own tangent starts at the target.
         high = reach[where].clamp_min(1e-300).log()
         low = high.clamp_max(0) - 60
-        _, log_radius = increasing_root(tangent_below_target, low, high, high - 1)
-        radius = log_radius.exp()
+        if self.rate < 1:  # v is smooth and the line's slope stationary: half the digits of the radius are enough
+            radius = crossing(tangent_below_target, low, high).exp()
+        else:  # v may have a kink there
+            level = torch.zeros_like(high)
+            radius = increasing_root(lambda r: (tangent_below_target(r), level), low, high, high - 1)[1].exp()
         worst = self.worst_case(f, reference, radius)
         # At a kink the line is no tangent; close to the mean the slope keeps digits that the difference loses.
         close = (target - worst.value).abs() < 1e-6 * (f.amax(-1) - lowest)
