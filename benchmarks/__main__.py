@@ -2,9 +2,9 @@
 
 import sys
 
-from benchmarks import asks, growth, worst_cases
+from benchmarks import ask_growth, asks, growth, worst_cases
 
-ALL = {"asks": asks.main, "worst_cases": worst_cases.main, "growth": growth.main}
+ALL = {"asks": asks.main, "ask_growth": ask_growth.main, "worst_cases": worst_cases.main, "growth": growth.main}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ALL:
