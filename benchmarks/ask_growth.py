@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import resource
 import time
 
 from rich.console import Console
@@ -11,6 +10,7 @@ from rich.table import Table
 
 import allweather as aw
 from benchmarks.asks import OBJECTIVES, SPACE, data
+from benchmarks.growth import peak_memory
 
 OBSERVATIONS = (100, 300, 1000)
 CONTEXTS = (1_000, 10_000)
@@ -22,7 +22,7 @@ def measure(name: str, observations: int, contexts: int) -> tuple[float, float]:
     study.add(data(observations))
     started = time.perf_counter()
     study.ask()
-    return time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return time.perf_counter() - started, peak_memory()
 
 
 def main() -> None:

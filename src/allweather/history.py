@@ -32,15 +32,8 @@ class History:
 
     def told(self, trial: Trial) -> History:
         """With a trial in place of its earlier self."""
-        return (
-            self.added([trial])
-            if trial.number == len(self.trials)
-            else replace(
-                self,
-                trials=(*self.trials[: trial.number], trial, *self.trials[trial.number + 1 :]),
-                revision=self.revision + 1,
-            )
-        )
+        before, after = self.trials[: trial.number], self.trials[trial.number + 1 :]
+        return replace(self, trials=(*before, trial, *after), revision=self.revision + 1)
 
     def added(self, trials: list[Trial]) -> History:
         """With trials from elsewhere."""

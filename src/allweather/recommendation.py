@@ -23,7 +23,7 @@ class Recommendation:
 
     decision: dict[str, Value]
     value: float
-    """The objective, averaged over what the function may be: its posterior mean."""
+    """The objective: its posterior median, over what the function may be."""
     interval: tuple[float, float]
     """The objective lies in it with 90% probability, if the context model is right."""
     expected: float
@@ -56,12 +56,13 @@ def describe(belief: Belief, decision: Tensor, space: Space, sign: int, radii: T
         falling = distance.worst_case(mean.expand(len(radii), -1), reference, radii).value
         worst = distance.worst_case(mean, reference)
     tail = (1 - LEVEL) / 2
-    quantiles = torch.tensor([tail, 1 - tail], dtype=torch.float64)
-    low, high = objective.quantile(quantiles, interpolation="nearest").tolist()
+    quantiles = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
+    # An objective may be -inf: no interpolation.
+    low, middle, high = objective.quantile(quantiles, interpolation="nearest").tolist()
     contexts = pd.DataFrame(space.contexts.decode(reference.points), index=range(len(reference.points)))
     return Recommendation(
         decision=space.decisions.decode(row)[0],
-        value=float(objective.mean()),
+        value=middle,
         interval=(low, high),
         expected=sign * float(mean @ reference.weights),
         curve=pd.DataFrame({"radius": radii.tolist(), "value": (sign * falling).tolist()}),

@@ -216,6 +216,11 @@ class Study:
         ]
         return pd.DataFrame(rows, columns=names).rename_axis("trial")
 
+    def __repr__(self) -> str:
+        states = [trial.state for trial in self._history.trials]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
+        return f"Study({self.space!r}, {self.direction}, {counts})"
+
     @property
     def timings(self) -> dict[str, float]:
         """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""

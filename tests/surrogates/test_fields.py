@@ -110,6 +110,6 @@ def test_a_root_that_would_be_too_wide_is_not_returned():
 
 def test_nothing_is_saved_where_contexts_are_few():
     factor = GP().fit(table(5)).data.kernel.factor
-    chosen, spread = skeletons(factor, uniform(20, 2), uniform(50, 2), 10.0).to(EXACT)
+    chosen, spread = skeletons(factor, uniform(20, 2), uniform(5, 2), 10.0).to(EXACT)
     assert spread is None
     assert len(chosen) == 20

@@ -15,6 +15,7 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
+from allweather.errors import AllweatherError
 from allweather.surrogates.kernels import ProductKernel
 
 LOWEST_NOISE = 1e-4
@@ -140,8 +141,9 @@ def cholesky(matrix: Tensor) -> Tensor:
     """The lower Cholesky factor, with as little added to the diagonal as it takes."""
     root: Tensor
     root, failed = torch.linalg.cholesky_ex(matrix)
-    jitter = 1e-10 * float(matrix.diagonal().mean())
-    while int(failed):
-        root, failed = torch.linalg.cholesky_ex(matrix + jitter * torch.eye(len(matrix), dtype=matrix.dtype))
-        jitter *= 10
-    return root
+    size = float(matrix.diagonal().mean())
+    for power in range(-10, 0):
+        if not int(failed):
+            return root
+        root, failed = torch.linalg.cholesky_ex(matrix + 10.0**power * size * torch.eye(len(matrix)))
+    raise AllweatherError("a covariance matrix is not positive definite; are the outcomes finite?")

@@ -99,8 +99,6 @@ def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) 
     """
     n = len(contexts)
     nothing_saved = Skeletons(None, np.arange(n))
-    if len(anchors) <= 32:  # few data make a decision cheap on all contexts
-        return nothing_saved
     root = pivoted_root(factor, torch.cat([contexts, anchors]), min(n, 256))
     if root is None:
         return nothing_saved
