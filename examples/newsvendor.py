@@ -86,10 +86,9 @@ def main() -> None:
     truth = Truth()
     order, bold = float(robust.decision["order"]), float(nominal.decision["order"])
     best, steadiest = truth.best(truth.mean), truth.best(truth.shifted)
-    low, high = robust.interval
     console.print(
-        f"\nAfter {DAYS} days: order [bold]{order:.3f}[/]. It earns [bold]{truth.mean(order):.3f}[/] a day on average "
-        f"and still [bold]{truth.shifted(order):.3f}[/] if demand shifts against it on one day in five."
+        f"\nAfter {DAYS} days: order [bold]{order:.3f}[/] kilolitres. It earns [bold]{truth.mean(order):.3f}[/] a day "
+        f"on average and still [bold]{truth.shifted(order):.3f}[/] if demand shifts against it on one day in five."
     )
     console.print(
         f"The true optimum for such a shift is {steadiest:.3f}, which earns {truth.mean(steadiest):.3f} and "
@@ -97,8 +96,9 @@ def main() -> None:
         f"{truth.mean(best):.3f}, and {truth.shifted(best):.3f} when demand shifts."
     )
     console.print(
-        f"The stall itself believes that {order:.3f} earns {robust.expected:.3f}, and between {low:.3f} and {high:.3f} "
-        f"after the shift (90% credible). Without robustness it would have ordered {bold:.3f}."
+        f"The stall, which knows nothing but its {DAYS} days, expects {robust.expected:.3f} of it, and "
+        f"{robust.value:.3f} after such a shift of what it learned. "
+        f"Without robustness it would have ordered {bold:.3f}."
     )
     console.print(f"{DAYS} decisions took {seconds:.1f} s. The picture is [bold]{draw(study, robust, truth)}[/].")
 
@@ -111,11 +111,15 @@ def draw(study: aw.Study, robust: aw.Recommendation, truth: Truth) -> Path:
 
     edges = np.linspace(0, 0.6, 31)
     worst = robust.worst
-    for column, colour, label in (("believed", BLUE, "learned"), ("worst", ORANGE, "worst within the radius")):
-        belief.hist(worst["demand"], edges, weights=30 / 0.6 * worst[column], color=colour, alpha=0.45, label=label)
+    weights = 30 / 0.6 * worst[["believed", "worst"]]
+    belief.hist(worst["demand"], edges, weights=weights["believed"], color=BLUE, alpha=0.4, label="learned")
+    shifted = "worst within the radius"
+    belief.hist(worst["demand"], edges, weights=weights["worst"], histtype="step", color=ORANGE, label=shifted)
     belief.plot(grid, LAW.pdf(grid), color="black", label="true law")
     belief.plot(trials["demand"], np.full(len(trials), -0.15), "|", color=GREY, label="days seen")
-    belief.set(title="Demand: learned, true, and shifted against the order", xlabel="demand", ylabel="density")
+    belief.set(
+        title="Demand: learned, true, and shifted against the order", xlabel="demand (kilolitres)", ylabel="density"
+    )
 
     orders.plot(grid, [truth.mean(o) for o in grid], color="black", label="true mean")
     orders.plot(
@@ -123,7 +127,9 @@ def draw(study: aw.Study, robust: aw.Recommendation, truth: Truth) -> Path:
     )
     orders.plot(trials["order"], trials["value"], ".", color=GREY, label="days")
     orders.axvline(order, color=ORANGE, label=f"recommended, {order:.3f}")
-    orders.set(title="Profit of an order", xlabel="order", ylabel="profit a day", ylim=(-0.8, 1.5), xlim=(0, 0.6))
+    orders.set(
+        title="Profit of an order", xlabel="order (kilolitres)", ylabel="profit a day", ylim=(-0.8, 1.0), xlim=(0, 0.6)
+    )
 
     falling.plot(robust.curve["radius"], robust.curve["value"], color=ORANGE, label="recommended, as learned")
     radii = np.linspace(0, 1.2, 25)

@@ -1,4 +1,6 @@
+import dataclasses
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -6,6 +8,7 @@ import pytest
 import torch
 
 import allweather as aw
+from allweather.engine import Situation, _aware
 
 SPACE = aw.Space(order=aw.Real(0, 2), demand=aw.Context(0, 1))
 
@@ -185,8 +188,82 @@ class TestAsk:
             assert set(best.worst["weather"]) <= {"dry", "wet"}
             assert set(best.worst["crew"]) <= {1, 2, 3, 4}
 
+    def test_what_is_pending_is_believed_to_turn_out_as_expected(self):
+        study = run(aw.Study(SPACE), 8)
+        engine, history = study._engine, study._history
+        belief = engine._belief(history, engine.parts, engine._generator(0, 8), Situation())
+        point = torch.tensor([[0.9, 0.9]], dtype=torch.float64)
+        aware = _aware(belief, point, point[:0])
+        before, after = (b.surrogate.field(point[:, 1:])(point[:, :1]) for b in (belief, aware))
+        assert after.sd < 0.5 * before.sd
+        assert after.mean.item() == pytest.approx(before.mean.item())
+
+    def test_contexts_of_pending_trials_are_the_usual_ones(self):
+        """What this trial's context will be says nothing about the others."""
+        study = run(aw.Study(SPACE), 8)
+        study.ask()
+        engine, history = study._engine, study._history
+        for situation in (Situation(torch.tensor([[0.99]])), Situation(None, aw.Finite([{"demand": 0.99}]))):
+            belief = engine._belief(history, engine.parts, engine._generator(0, 9), situation)
+            pending, _ = history.unresolved(engine._usual(belief, situation), belief.generator)
+            assert pending[0, 1] < 0.9
+
+    def test_a_batch_is_asked_for_as_a_whole_or_not_at_all(self):
+        class Moody(aw.UCB):
+            asked = 0
+
+            def build(self, belief):
+                Moody.asked += 1
+                if Moody.asked == 3:
+                    raise RuntimeError("no more")
+                return super().build(belief)
+
+        study = run(aw.Study(SPACE, acquisition=Moody(), initial=8), 8)
+        with pytest.raises(RuntimeError):
+            study.ask(5)
+        assert len(study.trials()) == 8
+
+    def test_references_are_on_legal_contexts(self):
+        space = aw.Space(
+            x=aw.Real(0, 1), crew=aw.Context(aw.Integer(1, 4)), weather=aw.Context(aw.Choice("dry", "wet"))
+        )
+        study = aw.Study(space, context=aw.KDE(32, unseen=8))
+        rows = [
+            {"x": 0.1, "crew": 1, "weather": "dry", "value": 1.0},
+            {"x": 0.9, "crew": 3, "weather": "wet", "value": 2.0},
+        ]
+        study.add(rows)
+        parts, seen = study._engine.parts, study._history.observations
+        points, _ = parts.reference(seen, 2, torch.Generator().manual_seed(0))
+        torch.testing.assert_close(points, space.contexts.snap(points), rtol=0, atol=0)
+        assert len(points.unique(dim=0)) > 2
+
 
 class TestTell:
+    def test_a_trial_is_a_fact(self):
+        study = aw.Study(SPACE)
+        trial = study.ask()
+        with pytest.raises(aw.InvalidInput, match="does not change"):
+            trial.decision["order"] = 9.0
+        assert pickle.loads(pickle.dumps(trial)) == trial
+        assert dataclasses.asdict(trial)["decision"] == trial.decision
+
+    def test_a_failed_trial_may_still_tell_its_context(self):
+        study = aw.Study(SPACE)
+        trial = study.ask()
+        study.tell(trial, failed=True)
+        assert study.tell(trial, context={"demand": 0.3}).state == "failed"
+        assert len(study._history.observations.seen) == 1
+        other = study.ask()
+        study.tell(other, 1.0, context={"demand": 0.3})
+        with pytest.raises(aw.InvalidInput, match="have an outcome"):
+            study.tell(other, failed=True)
+
+    @pytest.mark.parametrize("value", [np.float64(1.0), np.array(1.0), np.array([1.0]), torch.tensor(1.0), 1, (1.0,)])
+    def test_numbers_of_every_kind(self, value):
+        study = aw.Study(SPACE)
+        assert study.tell(study.ask(), value, context={"demand": np.float64(0.3)}).values == (1.0,)
+
     def test_a_context_that_arrives_later(self):
         study = run(aw.Study(SPACE), 6)
         trial = study.ask()
@@ -196,6 +273,10 @@ class TestTell:
         study.tell(late, context={"demand": 0.4})
         assert study.tell(late, 0.1).state == "complete"
         assert len(study._history.observations) == 8
+
+    def test_a_row_of_a_table_is_a_context(self):
+        study = aw.Study(SPACE)
+        assert study.tell(study.ask(), 0.3, context=table().iloc[0][["demand"]]).state == "complete"
 
     def test_a_realised_decision_that_differs_from_the_plan(self):
         study = aw.Study(SPACE)
@@ -236,7 +317,7 @@ class TestTell:
         [
             ({"value": math.nan, "context": {"demand": 0.2}}, "be finite"),
             ({"value": math.inf, "context": {"demand": 0.2}}, "be finite"),
-            ({"value": "many", "context": {"demand": 0.2}}, "be finite"),
+            ({"value": "many", "context": {"demand": 0.2}}, "be a number"),
             ({"value": [], "context": {"demand": 0.2}}, "be a number or several"),
             ({"value": [1.0, math.nan], "context": {"demand": 0.2}}, "be finite"),
             ({"value": 1.0, "context": {"demand": 1.2}}, "context demand"),
@@ -244,6 +325,10 @@ class TestTell:
             ({"value": 1.0, "context": {"demand": 0.2}, "decision": {"order": 9}}, "decision order"),
             ({"value": 1.0, "failed": True}, "one or the other"),
             ({}, "tell a value"),
+            ({"value": 1e200, "context": {"demand": 0.2}}, "below 1e150"),
+            ({"value": {1.0: 2}, "context": {"demand": 0.2}}, "be a number"),
+            ({"value": 1.0, "context": 0.2}, "be given by name (demand)"),
+            ({"value": 1.0, "context": "much"}, "be given by name (demand)"),
         ],
     )
     def test_bad_news_is_refused_and_nothing_is_lost(self, told, said):
@@ -261,7 +346,7 @@ class TestTell:
         study = aw.Study(SPACE)
         trial = study.ask()
         study.tell(trial, 1.0, context={"demand": 0.2})
-        for stranger in (7, -1, "first", None):
+        for stranger in (7, -1, "first", None, False):
             with pytest.raises(aw.InvalidInput, match="trial"):
                 study.tell(stranger, 1.0)
         with pytest.raises(aw.InvalidInput, match="told once"):
@@ -301,8 +386,8 @@ class TestAdd:
     @pytest.mark.parametrize(
         ("change", "said"),
         [
-            (lambda f: f.rename(columns={"demand": "demnd"}), "lacks demand and has unknown demnd"),
-            (lambda f: f.drop(columns="value"), "lacks value"),
+            (lambda f: f.rename(columns={"demand": "demnd"}), "lacks 'demand' and has unknown 'demnd'"),
+            (lambda f: f.drop(columns="value"), "lacks 'value'"),
             (lambda f: f.assign(value=math.nan), "row 0"),
             (lambda f: f.assign(demand=[*f["demand"][:-1], 3.0]), "row 11"),
             (lambda f: f.assign(order="lots"), "decision order"),
@@ -317,6 +402,11 @@ class TestAdd:
             study.add(change(table()))
         assert said in str(caught.value)
         assert len(study.trials()) == 0
+
+    def test_repeated_outcomes_in_a_row(self):
+        study = aw.Study(SPACE)
+        study.add({"order": 0.5, "demand": 0.2, "value": [1.0, 2.0]})
+        assert study._history.observations.values.tolist() == [1.0, 2.0]
 
     def test_an_empty_table_changes_nothing(self):
         study = aw.Study(SPACE)
@@ -337,7 +427,7 @@ class TestRecommend:
         assert (best.worst["worst"] - best.worst["believed"]).abs().sum() == pytest.approx(0.3, abs=1e-6)
         shifted = np.average(best.worst["demand"], weights=best.worst["worst"])
         assert shifted < np.average(best.worst["demand"], weights=best.worst["believed"])
-        assert best.distance == "TotalVariation(0.3)"
+        assert (best.distance, best.radius) == ("TotalVariation", 0.3)
         assert "order =" in str(best)
 
     def test_the_interval_covers_the_truth_about_as_often_as_it_says(self):
@@ -376,12 +466,40 @@ class TestRecommend:
         with pytest.raises(aw.InvalidInput, match="at least one complete trial"):
             study.recommend()
         study.add(table())
-        for wrong in ({"objective": "mean"}, {"forecast": 3}, {"radii": [-1.0]}, {"context": {"demand": 5}}):
+        for wrong in (
+            {"objective": "mean"},
+            {"forecast": 3},
+            {"radii": [-1.0]},
+            {"radii": []},
+            {"context": {"demand": 5}},
+        ):
             with pytest.raises(aw.InvalidInput):
                 study.recommend(**wrong)
 
+    def test_it_looks_near_the_best_of_many_trials(self):
+        """A narrow peak among many data is found again, wherever it lies."""
+        rng = np.random.default_rng(2)
+        space = aw.Space(x=aw.Real(0, 1), y=aw.Real(0, 1), c=aw.Context(0, 1))
+        points = np.concatenate([rng.uniform(0, 1, (150, 3)), rng.normal([0.93, 0.9, 0.5], 0.01, (4, 3))])
+        values = [2.0 if k >= 150 else 0.0 for k in range(154)]
+        study = aw.Study(space, objective=aw.Expectation(), surrogate=aw.GP(lengthscales=[0.02, 0.02, 1.0], noise=0.05))
+        study.add(pd.DataFrame(points, columns=["x", "y", "c"]).assign(value=values))
+        best = study.recommend().decision
+        assert best["x"] == pytest.approx(0.93, abs=0.05)
+        assert best["y"] == pytest.approx(0.9, abs=0.05)
+
 
 class TestAwkwardData:
+    @pytest.mark.parametrize("distance", [aw.MMD(0.1, lengthscale=0.3), aw.KL(0.1), aw.Wasserstein(0.1)], ids=repr)
+    def test_a_target_that_is_hard_to_reach(self, distance):
+        study = aw.Study(SPACE, context=aw.KDE(32), objective=aw.RobustSatisficing(-0.2, distance))
+        rng = np.random.default_rng(4)
+        for _ in range(9):
+            trial = study.ask()
+            order, demand = trial.decision["order"], float(rng.beta(2, 5))
+            study.tell(trial, math.sin(5 * order) * demand - abs(order - demand), context={"demand": demand})
+        assert math.isfinite(study.recommend().expected)
+
     @pytest.mark.parametrize(
         "rows",
         [
@@ -421,6 +539,7 @@ class TestAwkwardData:
     [
         (lambda: aw.Study(3), "Study(space=...)"),
         (lambda: aw.Study(aw.Space(c=aw.Context(0, 1))), "have a variable to decide"),
+        (lambda: aw.Study(aw.Space(value=aw.Real(0, 1))), "not name a variable like a column"),
         (lambda: aw.Study(SPACE, direction="up"), "Study(direction=...)"),
         (lambda: aw.Study(SPACE, seed=-1), "Study(seed=...)"),
         (lambda: aw.Study(SPACE, initial=0), "Study(initial=...)"),
@@ -429,6 +548,7 @@ class TestAwkwardData:
         (lambda: aw.Study(SPACE, objective=aw.KL(0.1)), "Study(objective=...)"),
         (lambda: aw.Study(SPACE, acquisition="ucb"), "Study(acquisition=...)"),
         (lambda: aw.Study(SPACE, surrogate="gp"), "BoTorch(build=...)"),
+        (lambda: aw.Study(SPACE, surrogate=aw.GP), "not its class"),
         (lambda: aw.Study(SPACE, candidates=[{"order": 3}]), "decision order"),
         (
             lambda: aw.Study(SPACE, constraints=[aw.LinearConstraint({"order": 1}, lower=5)]),

@@ -7,8 +7,22 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 """
 
 from allweather.acquisition import UCB, Acquisition, Belief, ExpectedImprovement, Random, Thompson
+from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
-from allweather.contexts import KDE, ContextModel, Drifting, Empirical, Finite, Forecast, Known, Reference
+from allweather.contexts import (
+    KDE,
+    ContextModel,
+    Discretised,
+    Drifting,
+    Empirical,
+    Finite,
+    Forecast,
+    Ignored,
+    Known,
+    MeanBox,
+    Reference,
+    Uniform,
+)
 from allweather.distances import (
     KL,
     MMD,
@@ -21,6 +35,7 @@ from allweather.distances import (
     worst_case,
 )
 from allweather.errors import AllweatherError, InvalidInput
+from allweather.methods import method, methods
 from allweather.objectives import (
     DRO,
     Band,
@@ -28,6 +43,8 @@ from allweather.objectives import (
     EntropicRisk,
     Expectation,
     General,
+    GeneralAtUpper,
+    GeneralByDifference,
     LipschitzRegularised,
     MeanRisk,
     MeanVariance,
@@ -81,11 +98,13 @@ __all__ = [
     "CVaR",
     "ChiSquared",
     "Choice",
+    "Composition",
     "Constant",
     "Context",
     "ContextModel",
     "CoveringRadius",
     "DensityRadius",
+    "Discretised",
     "Distance",
     "DivergenceRadius",
     "Drifting",
@@ -97,12 +116,16 @@ __all__ = [
     "FiniteWidth",
     "Forecast",
     "General",
+    "GeneralAtUpper",
+    "GeneralByDifference",
+    "Ignored",
     "InformationGainWidth",
     "Integer",
     "InvalidInput",
     "Known",
     "LinearConstraint",
     "LipschitzRegularised",
+    "MeanBox",
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",
@@ -128,11 +151,14 @@ __all__ = [
     "TotalVariation",
     "TransportRadius",
     "Trial",
+    "Uniform",
     "VaR",
     "VarianceRegularised",
     "Wasserstein",
     "Worst",
     "WorstCase",
     "WorstCaseSensitivity",
+    "method",
+    "methods",
     "worst_case",
 ]

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from botorch.models.model import Model
 from torch import Generator, Tensor
 
 from allweather.acquisition import UCB, Acquisition
-from allweather.contexts import KDE, ContextModel, Empirical, Reference
+from allweather.contexts import KDE, ContextModel, Empirical, Ignored, Reference
 from allweather.distances import TotalVariation
 from allweather.errors import require
 from allweather.objectives import DRO, Expectation, Objective
@@ -44,9 +43,26 @@ class Composition:
         for name, part, kind, example in parts:
             require(part is None or isinstance(part, kind), f"Study({name}=...)", f"be {example}", part)
         surrogate = self.surrogate
+        recipe = not (isinstance(surrogate, type) and issubclass(surrogate, Surrogate))
+        require(recipe, "Study(surrogate=...)", "be a surrogate, not its class: `GP()`", surrogate)
         fits = surrogate is None or isinstance(surrogate, Surrogate)
         if not fits:
             object.__setattr__(self, "surrogate", BoTorch(surrogate))  # type: ignore[arg-type]
+
+    def with_parts(
+        self,
+        context: ContextModel | None = None,
+        objective: Objective | None = None,
+        acquisition: Acquisition | None = None,
+        surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
+    ) -> Composition:
+        """This composition with the given parts in place of its own."""
+        return Composition(
+            self.context if context is None else context,
+            self.objective if objective is None else objective,
+            self.acquisition if acquisition is None else acquisition,
+            self.surrogate if surrogate is None else surrogate,
+        )
 
     def on(self, space: Space, sign: int) -> Parts:
         """All four parts, bound to a space and a direction."""
@@ -55,7 +71,7 @@ class Composition:
         robust = DRO(TotalVariation(DensityRadius())) if len(space.contexts) else Expectation()
         surrogate = self.surrogate if isinstance(self.surrogate, Surrogate) else GP()
         return Parts(
-            context=context.on(space) if len(space.contexts) else None,
+            context=None if not len(space.contexts) or isinstance(context, Ignored) else context.on(space),
             objective=(self.objective or robust).facing(sign),
             acquisition=self.acquisition or UCB(),
             surrogate=surrogate.on(space).facing(sign),
@@ -68,7 +84,7 @@ class Parts:
     """A composition bound to a space."""
 
     context: ContextModel | None
-    """None where nothing happens that is not decided."""
+    """None where nothing happens that is not decided, or it is not looked at."""
     objective: Objective
     acquisition: Acquisition
     surrogate: Surrogate
@@ -79,7 +95,7 @@ class Parts:
     ) -> Reference:
         """What is believed about the context now, on legal contexts only."""
         if self.context is None:
-            return Reference(torch.zeros(1, 0, dtype=torch.float64), torch.ones(1, dtype=torch.float64))
+            return Ignored().reference(observations.seen, step, generator)
         model = self.context if forecast is None else forecast.on(self.space)
         points, weights = model.reference(observations.seen, step, generator)
         return Reference(self.space.contexts.snap(points), weights)

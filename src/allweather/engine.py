@@ -13,11 +13,12 @@ from allweather.acquisition import Belief
 from allweather.acquisition.base import Score
 from allweather.clock import Stopwatch
 from allweather.composition import Parts
-from allweather.contexts import ContextModel, Reference
+from allweather.contexts import ContextModel, Forecast, Reference
 from allweather.errors import require
 from allweather.history import History
 from allweather.maximize import Search
 from allweather.objectives import Expectation, Objective
+from allweather.observations import Observations
 from allweather.recommendation import Recommendation, describe
 from allweather.schedules import Progress
 from allweather.space import Space
@@ -65,7 +66,7 @@ class Engine:
             return self.search.sample(max(self.initial, asked + 1), self._generator(DESIGN, 0))[asked], None
         belief = self._belief(history, self.parts, self._generator(ASK, number), situation)
         fitted = belief.surrogate.hyperparameters
-        pending, failed = history.unresolved(belief.reference, belief.generator)
+        pending, failed = history.unresolved(self._usual(belief, situation), belief.generator)
         belief = _aware(belief, pending, failed)
         with self.watch("factorise"):
             _ = belief.field
@@ -87,16 +88,16 @@ class Engine:
         with self.watch("factorise"):
             _ = belief.field
         with self.watch("maximise"):
-            near = belief.observations.decisions.unique(dim=0)[:64]
+            near = belief.incumbents(16)
             best = self.search.best(belief.expected, belief.generator, near).decision
         return describe(belief, best, history.space, history.sign, radii)
 
     def _belief(self, history: History, parts: Parts, generator: Generator, situation: Situation) -> Belief:
-        observations, step = history.observations, max(len(history.complete), 1)
+        observations, step = self._observations(history), max(len(history.complete), 1)
         with self.watch("fit"):
             posterior = self._posterior(history)
         with self.watch("reference"):
-            if situation.context is None:
+            if situation.context is None or parts.context is None:
                 reference = parts.reference(observations, step, generator, situation.forecast)
             else:  # nothing is uncertain about the context: the objective is the outcome itself
                 reference = Reference(situation.context, torch.ones(1, dtype=torch.float64))
@@ -110,6 +111,12 @@ class Engine:
         )
         return Belief(posterior, reference, parts.objective.at(progress), observations, progress, generator)
 
+    def _usual(self, belief: Belief, situation: Situation) -> Reference:
+        """What other trials' contexts are drawn from: this trial's own situation says nothing about them."""
+        if situation == Situation() or self.parts.context is None or isinstance(self.parts.context, Forecast):
+            return belief.reference
+        return self.parts.reference(belief.observations, belief.step, belief.generator)
+
     def _posterior(self, history: History) -> Posterior:
         """The surrogate after all that was told; a fit that an earlier trial recorded is taken over as it was."""
         if self._fitted is not None and self._fitted[0] == history.revision:
@@ -117,11 +124,14 @@ class Engine:
         surrogate = self.parts.surrogate
         last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
         if last is not None and last.fitted is not None and last.revision == history.revision:
-            posterior = surrogate.resume(history.observations, last.fitted)
+            posterior = surrogate.resume(self._observations(history), last.fitted)
         else:
-            posterior = surrogate.fit(history.observations, None if last is None else last.fitted)
+            posterior = surrogate.fit(self._observations(history), None if last is None else last.fitted)
         self._fitted = (history.revision, posterior)
         return posterior
+
+    def _observations(self, history: History) -> Observations:
+        return history.observations.without_contexts() if self.parts.context is None else history.observations
 
     def _generator(self, stream: int, number: int) -> Generator:
         """Random numbers that depend on the seed and the place in the study only."""

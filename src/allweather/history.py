@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import pandas as pd
 import torch
 from torch import Generator, Tensor
 
@@ -39,10 +41,18 @@ class History:
         """With trials from elsewhere."""
         return replace(self, trials=(*self.trials, *trials), revision=self.revision + 1)
 
+    @classmethod
+    def of(cls, space: Space, sign: int, trials: Sequence[Trial]) -> History:
+        """The history of trials that were each told at once, or not at all."""
+        for number, trial in enumerate(trials):
+            require(trial.number == number, "History(trials=...)", f"have trial {number} next", trial)
+        told = sum(trial.state != "pending" for trial in trials)
+        return cls(space, sign, tuple(trials), told)
+
     def find(self, trial: Trial | int) -> Trial:
         """The trial as it is now."""
         number = trial.number if isinstance(trial, Trial) else trial
-        known = isinstance(number, int) and 0 <= number < len(self.trials)
+        known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.trials)
         require(known, "Study.tell(trial=...)", f"be one of the {len(self.trials)} trials asked for", trial)
         return self.trials[number]
 
@@ -61,6 +71,20 @@ class History:
         contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None])
         return Observations(decisions, contexts, values, self.space.contexts.encode(happened))
 
+    def table(self) -> pd.DataFrame:
+        """One row per trial and one column per variable; `value` is the mean of its outcomes."""
+        names = ["state", *self.space.decisions, *self.space.contexts, "value"]
+        rows = [
+            {
+                "state": trial.state,
+                **trial.decision,
+                **(trial.context or {}),
+                "value": sum(trial.values) / len(trial.values) if trial.values else None,
+            }
+            for trial in self.trials
+        ]
+        return pd.DataFrame(rows, columns=names).rename_axis("trial")
+
     def unresolved(self, reference: Reference, generator: Generator) -> tuple[Tensor, Tensor]:
         """Joint points (m, d) of pending trials, and of failed ones (k, d).
 
@@ -77,6 +101,6 @@ class History:
         places = torch.multinomial(reference.weights, len(trials), replacement=True, generator=generator)
         contexts = reference.points[places].clone()
         for row, trial in enumerate(trials):
-            if trial.context is not None:
+            if trial.context is not None and contexts.shape[1]:
                 contexts[row] = self.space.contexts.encode(trial.context)[0]
         return torch.cat([decisions, contexts], 1)

@@ -48,6 +48,11 @@ class Observations:
     def __len__(self) -> int:
         return len(self.values)
 
+    def without_contexts(self) -> Observations:
+        """The same outcomes when contexts are taken for noise."""
+        nothing = self.contexts[:, :0]
+        return Observations(self.decisions, nothing, self.values, self.seen[:, :0])
+
     @property
     def joint(self) -> Tensor:
         """(t, d_x + d_c) decisions and contexts side by side."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import pandas as pd
@@ -14,7 +15,8 @@ from allweather.space import Space
 from allweather.variables import Value
 
 LEVEL = 0.9
-DRAWS = 256
+DRAWS = 257
+"""An odd number has a middle, whichever way one looks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,23 +27,37 @@ class Recommendation:
     value: float
     """The objective: its posterior median, over what the function may be."""
     interval: tuple[float, float]
-    """The objective lies in it with 90% probability, if the context model is right."""
+    """The objective lies in it with 90% probability, given the fitted hyperparameters and the contexts believed in.
+
+    It makes no allowance for these being wrong, nor for the decision being the best of many: with few data it is
+    too narrow.
+    """
     expected: float
     """The mean outcome under the contexts believed in."""
     curve: pd.DataFrame
-    """Columns `radius` and `value`: the worst mean outcome when the context distribution may shift by the radius."""
+    """Columns `radius` and `value`: the worst mean outcome when the context distribution may shift by the radius.
+
+    It is that of the posterior mean function. Worst cases are concave, so a robust `value`, which averages over what
+    the function may be, lies below the curve as long as much is unknown.
+    """
     worst: pd.DataFrame
     """The contexts, how likely each is `believed` to be, and under the `worst` distribution within the radius."""
     distance: str
-    """What radii are measured in, with the radius of `worst`."""
+    """What radii are measured in."""
+    radius: float
+    """That of `worst`."""
 
     def __str__(self) -> str:
         said = ", ".join(f"{name} = {_short(value)}" for name, value in self.decision.items())
         low, high = self.interval
-        return (
-            f"{said}: objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g}), "
-            f"mean outcome {self.expected:.4g}"
-        )
+        found = f"objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g})"
+        if not math.isfinite(self.value):
+            found = "the objective's target is not reached"
+        radius = self.curve["radius"].iloc[-1]
+        falls = f"down to {self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
+        return f"{said}: {found}, mean outcome {self.expected:.4g}, {falls}"
+
+    __repr__ = __str__
 
 
 def describe(belief: Belief, decision: Tensor, space: Space, sign: int, radii: Tensor | None) -> Recommendation:
@@ -59,7 +75,8 @@ def describe(belief: Belief, decision: Tensor, space: Space, sign: int, radii: T
     quantiles = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
     # An objective may be -inf: no interpolation.
     low, middle, high = objective.quantile(quantiles, interpolation="nearest").tolist()
-    contexts = pd.DataFrame(space.contexts.decode(reference.points), index=range(len(reference.points)))
+    looked_at = space.contexts.decode(reference.points) if reference.points.shape[1] else None
+    contexts = pd.DataFrame(looked_at, index=range(len(reference.points)))
     return Recommendation(
         decision=space.decisions.decode(row)[0],
         value=middle,
@@ -67,7 +84,8 @@ def describe(belief: Belief, decision: Tensor, space: Space, sign: int, radii: T
         expected=sign * float(mean @ reference.weights),
         curve=pd.DataFrame({"radius": radii.tolist(), "value": (sign * falling).tolist()}),
         worst=contexts.assign(believed=reference.weights.tolist(), worst=worst.weights.tolist()),
-        distance=f"{type(distance).__name__}({distance.number:.3g})",
+        distance=type(distance).__name__,
+        radius=distance.number,
     )
 
 

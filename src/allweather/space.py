@@ -48,8 +48,10 @@ class Box(Mapping[str, Variable]):
 
     def encode(self, rows: Row | Sequence[Row]) -> Tensor:
         """Rows of named values in the user's units (dictionaries or a DataFrame) as points (b, columns) of the cube."""
-        if hasattr(rows, "to_dict"):  # a pandas DataFrame
-            rows = rows.to_dict("records")
+        if hasattr(rows, "to_dict"):  # a pandas DataFrame, or one row of it
+            rows = rows.to_dict("records") if getattr(rows, "ndim", 2) == 2 else rows.to_dict()
+        named = isinstance(rows, Mapping | Sequence) and not isinstance(rows, str)
+        require(named, f"{self.role}", f"be given by name ({', '.join(self)})", rows)
         rows = [rows] if isinstance(rows, Mapping) else list(rows)
         for row in rows:
             require(isinstance(row, Mapping), f"{self.role}", f"be given by name ({', '.join(self)})", row)

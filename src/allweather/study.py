@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, overload
 
-import numpy as np
 import pandas as pd
 from botorch.models.model import Model
 from torch import Tensor
@@ -21,12 +20,13 @@ from allweather.engine import Engine, Situation
 from allweather.errors import InvalidInput, require, require_count
 from allweather.history import History
 from allweather.maximize import Search
+from allweather.methods import method as named_method
 from allweather.objectives import Objective
 from allweather.recommendation import Recommendation
 from allweather.space import Space
 from allweather.surrogates import Surrogate
 from allweather.tensors import as_tensor
-from allweather.trials import Row, Trial, outcomes, read_row, rows_of
+from allweather.trials import Row, Trial, outcomes, plain, read_row, rows_of
 
 SIGNS = {"maximize": 1, "minimize": -1}
 
@@ -49,12 +49,13 @@ class Study:
         self,
         space: Space,
         *,
+        method: str | Composition | None = None,
         context: ContextModel | None = None,
         objective: Objective | None = None,
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
-        constraints: Sequence[LinearConstraint] = (),
+        constraints: LinearConstraint | Sequence[LinearConstraint] = (),
         candidates: Any = None,
         initial: int | None = None,
         seed: int = 0,
@@ -64,6 +65,8 @@ class Study:
 
         Args:
             space: the variables; those wrapped in `Context` happen, the others are decided.
+            method: a published method by name (`aw.methods()` lists them), or a composition; the parts below, where
+                given, replace its own.
             context: what is believed about the contexts; by default learned from those seen.
             objective: what is wanted of a decision; by default a good mean also when the contexts shift a little.
             acquisition: how the next decision is chosen; by default UCB.
@@ -77,6 +80,8 @@ class Study:
         """
         require(isinstance(space, Space), "Study(space=...)", "be a Space", space)
         require(len(space.decisions) > 0, "Study(space=...)", "have a variable to decide", space)
+        taken = [name for name in ("value", "state", "trial", "believed", "worst") if name in space.variables]
+        require(not taken, "Study(space=...)", "not name a variable like a column of the table of trials", taken)
         require(direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", direction)
         require_count(seed, "Study(seed=...)")
         require_count(threads, "Study(threads=...)", low=1)
@@ -87,9 +92,10 @@ class Study:
         sign = SIGNS[direction]
         columns = space.decisions.columns + space.contexts.columns
         chosen = None if candidates is None else space.decisions.encode(candidates)
+        limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
         self._engine = Engine(
-            parts=Composition(context, objective, acquisition, surrogate).on(space, sign),
-            search=Search(space.decisions, tuple(constraints), chosen),
+            parts=_composition(method).with_parts(context, objective, acquisition, surrogate).on(space, sign),
+            search=Search(space.decisions, limits, chosen),
             initial=max(5, columns + 1) if initial is None else initial,
             seed=seed,
         )
@@ -116,20 +122,20 @@ class Study:
         if n is not None:
             require_count(n, "Study.ask(n=...)", low=1)
         situation = Situation.of(self.space, context, forecast, "Study.ask")
-        trials = []
+        trials, history = [], self._history
         with self._computing():
             for _ in range(n or 1):
-                history = self._history
                 decision, fitted = self._engine.decide(history, situation)
                 trial = Trial(
                     number=len(history.trials),
                     decision=self.space.decisions.decode(decision[None])[0],
-                    context=None if context is None else dict(context),
+                    context=None if context is None else plain(context),
                     fitted=fitted,
                     revision=history.revision,
                 )
-                self._history = history.asked(trial)
+                history = history.asked(trial)
                 trials.append(trial)
+        self._history = history  # all of them, or none if something went wrong
         return trials[0] if n is None else trials
 
     def tell(
@@ -141,7 +147,7 @@ class Study:
         decision: Row | None = None,
         failed: bool = False,
     ) -> Trial:
-        """What became of a trial; what is not known yet may be told later.
+        """What became of a trial; what is not known yet may be told later. Returns the trial as it is then.
 
         Args:
             trial: what `ask` returned, or its number.
@@ -157,8 +163,10 @@ class Study:
         require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
         if context is not None:
             self.space.contexts.encode(context)
+            context = plain(context)
         if decision is not None:
             self.space.decisions.encode(decision)
+            decision = plain(decision)
         if not len(self.space.contexts):
             context = {}
         told = self._history.find(trial).told(context, values, decision, failed)
@@ -170,8 +178,8 @@ class Study:
         rows = [read_row(row, self.space, number) for number, row in enumerate(rows_of(table))]
         start = len(self._history.trials)
         trials = [
-            Trial(start + number, decision, context, (value,), asked=False)
-            for number, (decision, context, value) in enumerate(rows)
+            Trial(start + number, decision, context, values, asked=False)
+            for number, (decision, context, values) in enumerate(rows)
         ]
         if trials:
             self._history = self._history.added(trials)
@@ -199,27 +207,31 @@ class Study:
         require(fits, "Study.recommend(objective=...)", "be an objective such as Expectation()", objective)
         situation = Situation.of(self.space, context, forecast, "Study.recommend")
         chosen = None if radii is None else as_tensor(list(radii), "Study.recommend(radii=...)")
+        if chosen is not None:
+            fits = chosen.ndim == 1 and len(chosen) > 0 and bool((chosen >= 0).all())
+            require(fits, "Study.recommend(radii=...)", "be numbers of at least 0", radii)
         with self._computing():
             return self._engine.recommend(self._history, situation, objective, chosen)
 
+    def restore(self, trials: Sequence[Trial]) -> None:
+        """Go on from the trials of an earlier study like this one, as if it had not stopped.
+
+        Each trial must have been told in one call, or not at all.
+        """
+        before = len(self._history.trials)
+        require(before == 0, "Study.restore(...)", "come before any other trial", f"{before} trials")
+        self._history = History.of(self.space, SIGNS[self.direction], trials)
+
     def trials(self) -> pd.DataFrame:
         """One row per trial and one column per variable; `value` is the mean of its outcomes."""
-        names = ["state", *self.space.decisions, *self.space.contexts, "value"]
-        rows = [
-            {
-                "state": trial.state,
-                **trial.decision,
-                **(trial.context or {}),
-                "value": float(np.mean(trial.values)) if trial.values else None,
-            }
-            for trial in self._history.trials
-        ]
-        return pd.DataFrame(rows, columns=names).rename_axis("trial")
+        return self._history.table()
 
     def __repr__(self) -> str:
         states = [trial.state for trial in self._history.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
-        return f"Study({self.space!r}, {self.direction}, {counts})"
+        parts = self._engine.parts
+        chosen = ", ".join(repr(part) for part in (parts.context, parts.objective, parts.acquisition))
+        return f"Study({self.space!r}, {chosen}, {self.direction}, seed={self._engine.seed}: {counts})"
 
     @property
     def timings(self) -> dict[str, float]:
@@ -231,3 +243,12 @@ class Study:
         self._engine.watch = Stopwatch()
         with limited(self._threads):
             yield
+
+
+def _composition(chosen: str | Composition | None) -> Composition:
+    if chosen is None:
+        return Composition()
+    if isinstance(chosen, str):
+        return named_method(chosen)
+    require(isinstance(chosen, Composition), "Study(method=...)", "be a method's name or a composition", chosen)
+    return chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +15,26 @@ from allweather.surrogates import Hyperparameters
 from allweather.variables import Choice, Context, Integer, Value, Variable
 
 Row = Mapping[str, Value]
+LARGEST = 1e150
+"""Outcomes beyond this have no squares."""
 State = Literal["pending", "complete", "failed"]
+
+
+class Frozen(dict[str, Value]):
+    """A row that does not change: a trial is a fact.
+
+    Example:
+        >>> Frozen(order=1.0)["order"]
+        1.0
+    """
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise InvalidInput("a trial does not change; tell what was really done: `study.tell(trial, decision={...})`")
+
+    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse
+
+    def __reduce__(self) -> tuple[type[Frozen], tuple[dict[str, Value]]]:
+        return Frozen, (dict(self),)
 
 
 @dataclass(frozen=True)
@@ -43,6 +62,11 @@ class Trial:
     revision: int = field(default=0, repr=False)
     """How many times the study had been told something when it was asked for."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decision", Frozen(self.decision))
+        if self.context is not None:
+            object.__setattr__(self, "context", Frozen(self.context))
+
     @property
     def state(self) -> State:
         """`complete` once context and outcome are known."""
@@ -59,7 +83,9 @@ class Trial:
     ) -> Trial:
         """This trial with what has come in; what was told before stays as it is."""
         where = f"Study.tell(trial={self.number})"
-        require(self.state != "failed", where, "not have failed before", self.state)
+        late = self.failed and not values and not failed  # only its context may still come
+        require(not self.failed or late, where, "not have failed before", self.state)
+        require(not (failed and self.values), where, "not have an outcome, and be failed", self.values)
         for name, new, old in (("context", context, self.context), ("value", values, self.values)):
             again = new and old and new != old
             once = f"be told once (repeated outcomes together); it was {shown(old)}"
@@ -69,22 +95,35 @@ class Trial:
             context=self.context if context is None else dict(context),
             values=values or self.values,
             decision=self.decision if decision is None else dict(decision),
-            failed=failed,
+            failed=failed or self.failed,
         )
 
 
-def outcomes(value: Any) -> tuple[float, ...]:
+def plain(row: Any) -> dict[str, Value]:
+    """A row of named values as a dictionary of Python's own types.
+
+    Example:
+        >>> import numpy as np
+        >>> plain({"demand": np.float64(0.5)})
+        {'demand': 0.5}
+    """
+    return {str(name): value.item() if hasattr(value, "item") else value for name, value in dict(row).items()}
+
+
+def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, ...]:
     """One outcome or several, as floats; what is no finite number is refused.
 
     Example:
         >>> outcomes(3), outcomes([1.0, 2.0])
         ((3.0,), (1.0, 2.0))
     """
-    listed = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    require(len(listed) > 0, "Study.tell(value=...)", "be a number or several", value)
+    several = value.tolist() if hasattr(value, "tolist") else value
+    listed = list(several) if isinstance(several, Sequence) and not isinstance(several, str) else [several]
+    require(len(listed) > 0, where, "be a number or several", value)
     for each in listed:
-        finite = is_number(each) and math.isfinite(each)
-        require(finite, "Study.tell(value=...)", "be finite; a trial without outcome is told with `failed=True`", each)
+        require(is_number(each), where, "be a number", each)
+        fits = -LARGEST <= each <= LARGEST
+        require(fits, where, "be finite, below 1e150; a trial without outcome is told with `failed=True`", each)
     return tuple(float(each) for each in listed)
 
 
@@ -96,7 +135,7 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
         return [dict(table)]
     if isinstance(table, str | Path):
         path = Path(table)
-        require(path.is_file(), "Study.add(table=...)", "be a DataFrame, rows, or the path of a CSV file", str(table))
+        require(path.is_file(), "Study.add(table=...)", "be the path of a CSV file that exists", str(table))
         with path.open(newline="", encoding="utf-8-sig") as file:
             return list(csv.DictReader(file))
     require(isinstance(table, Sequence), "Study.add(table=...)", "be a DataFrame, rows, or a CSV file", table)
@@ -105,27 +144,29 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
     return [dict(row) for row in table]
 
 
-def read_row(row: dict[str, Any], space: Space, number: int) -> tuple[dict[str, Value], dict[str, Value], float]:
-    """Decision, context and outcome of one row of a table; words from a CSV file become numbers where they should."""
+def read_row(
+    row: dict[str, Any], space: Space, number: int
+) -> tuple[dict[str, Value], dict[str, Value], tuple[float, ...]]:
+    """Decision, context and outcomes of one row of a table; words from a CSV file become numbers where they should."""
     where = f"Study.add(table=...) row {number}"
     names = [*space.decisions, *space.contexts, "value"]
     missing = [name for name in names if name not in row]
     unknown = [str(name) for name in row if name not in names]
     if missing or unknown:
-        lacks = f" lacks {', '.join(missing)}" if missing else ""
-        extra = f" has unknown {', '.join(unknown)}" if unknown else ""
+        lacks = f" lacks {', '.join(map(repr, missing))}" if missing else ""
+        extra = f" has unknown {', '.join(map(repr, unknown))}" if unknown else ""
         told = " and".join(part for part in (lacks, extra) if part)
-        raise InvalidInput(f"`{where}`{told}; columns are {', '.join(names)}")
+        raise InvalidInput(f"`{where}` (counted from 0){told}; its columns must be exactly {', '.join(names)}")
     read = {name: _read(row[name], space.variables[name]) for name in names[:-1]}
     decision = {name: read[name] for name in space.decisions}
     context = {name: read[name] for name in space.contexts}
     try:
-        (value,) = outcomes(_number(row["value"]))
+        values = outcomes(_number(row["value"]), "value")
         space.decisions.encode(decision)
         space.contexts.encode(context)
     except InvalidInput as trouble:
         raise InvalidInput(f"{where}: {trouble}") from None
-    return decision, context, value
+    return plain(decision), plain(context), values
 
 
 def _read(cell: Any, variable: Variable) -> Any:

@@ -131,3 +131,19 @@ def test_random_scores_are_flat_and_uniform():
 def test_found_by_name():
     assert Acquisition.named("ucb") is UCB
     assert Acquisition.named("expected-improvement") is ExpectedImprovement
+
+
+def test_incumbents_are_the_best_so_far():
+    known = belief(t=40)
+    chosen = known.incumbents(5)
+    others = known.observations.decisions
+    with torch.no_grad():
+        worst = known.expected(chosen).min()
+        assert (known.expected(others) > worst + 1e-9).sum() == 4
+    assert len(known.incumbents(100)) == 40
+
+
+def test_a_mean_needs_no_variance():
+    known = belief()
+    torch.testing.assert_close(known.band(GRID).mean, known.field(GRID).mean)
+    assert known.band(GRID).spread is None

@@ -125,3 +125,21 @@ def test_tiny_values_and_tiny_weights():
     assert RobustSatisficing(2.3, ChiSquared(0))(values, reference).item() == pytest.approx(-0.3125, rel=1e-6)
     small = RobustSatisficing(1.7500001e-9, TotalVariation(0))
     assert small(1e-9 * values, Reference.checked(torch.rand(3, 1), [0.5, 0.25, 0.25])).item() == -math.inf
+
+
+@pytest.mark.parametrize("make", [lambda: KL(0.1), lambda: Wasserstein(0.1)], ids=["KL", "Wasserstein"])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_duals_agree_with_the_search_over_radii(make, columns):
+    """The distance's own way against the way that works for any distance."""
+    source = torch.Generator().manual_seed(3)
+    points = torch.rand(12, columns, generator=source, dtype=torch.float64)
+    weights = torch.rand(12, generator=source, dtype=torch.float64)
+    reference = Reference(points, weights / weights.sum())
+    values = torch.randn(20, 12, generator=source, dtype=torch.float64, requires_grad=True)
+    for target in (-1.0, -0.3, 0.0, 0.4):
+        own = make().fragility(values, reference, target)
+        general = Distance.fragility(make(), values, reference, target)
+        torch.testing.assert_close(own, general, rtol=1e-6, atol=1e-8)
+        finite = torch.isfinite(own)
+        slopes = [torch.autograd.grad(k[finite].sum(), values)[0] for k in (own, general)]
+        torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-5)

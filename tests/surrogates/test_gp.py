@@ -142,3 +142,15 @@ def test_information_gain_is_the_log_determinant():
 
 def test_centre_and_scale_of_one_outcome():
     assert centre_and_scale(torch.tensor([5.0])) == (5.0, 1.0)
+
+
+def test_a_prior_mean_faces_the_direction():
+    assert GP(mean=2.0).facing(-1).mean == -2.0
+    assert GP().facing(-1).mean is None
+
+
+def test_given_noise_is_kept_however_small():
+    data = table(20)
+    big = Observations.of(data.decisions, data.contexts, 1e3 * data.values)
+    posterior = GP(noise=0.1, lengthscales=0.3).fit(big)
+    assert posterior.fitted.noise**0.5 * posterior.data.scale == pytest.approx(0.1)

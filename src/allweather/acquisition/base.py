@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import torch
 from torch import Generator, Tensor
 
 from allweather.contexts import Reference
@@ -56,13 +57,24 @@ class Belief:
 
     def band(self, decisions: Tensor, width: float = 0.0) -> Band:
         """The functions within `width` standard deviations of the posterior mean."""
+        if width == 0:
+            return Band(self.field.mean(decisions), None, lambda: self.field.slopes(decisions).mean)
         mean, sd = self.field(decisions)
 
         def upper_slopes() -> Tensor:
             slope = self.field.slopes(decisions)
             return slope.mean + width * slope.sd
 
-        return Band(mean, width * sd if width else None, upper_slopes)
+        return Band(mean, width * sd, upper_slopes)
+
+    def incumbents(self, count: int) -> Tensor:
+        """The decisions so far (at most `count`) that look best under the posterior mean."""
+        tried: Tensor = self.observations.decisions.unique(dim=0)
+        if len(tried) <= count:
+            return tried
+        with torch.no_grad():
+            expected = torch.cat([self.expected(block) for block in tried.split(64)])
+        return tried[expected.argsort(descending=True)[:count]]
 
     def expected(self, decisions: Tensor) -> Tensor:
         """The objective (b,) of the posterior mean, as a finite score."""

@@ -32,34 +32,37 @@ class ExpectedImprovement(Acquisition):
         require_count(self.features, "ExpectedImprovement(features=...)", low=1)
 
     def build(self, belief: Belief) -> Score:
-        """Samples are drawn once; the score is a smooth function of the decision."""
-        paths = belief.surrogate.paths(belief.reference.points, self.samples, belief.generator, self.features)
-
-        def sampled(decisions: Tensor) -> Tensor:  # (samples, b)
-            return belief.objective.upper(Band(paths(decisions)), belief.reference)
-
-        with torch.no_grad():
-            tried = sampled(_incumbents(belief))
-            best = tried.amax(-1, keepdim=True)
-            # Gains far below the spread of the sampled bests are lost in softening.
-            spread = float((tried - tried.mean()).abs().mean() + best.std(correction=0))
-        softness = max(1e-3 * spread, 1e-12 * float(best.abs().max()), 1e-300)
-
-        def score(decisions: Tensor) -> Tensor:
-            gain = _log_softplus((sampled(decisions) - best) / softness)
-            average: Tensor = torch.logsumexp(gain, 0) + math.log(softness / self.samples)
-            return average
-
+        """Samples are drawn once; the score is a smooth function of the decision. A few samples show where to look."""
+        tried = belief.incumbents(INCUMBENTS)
+        score = _Gain(belief, tried, self.samples, self.features)
+        score.rough = _Gain(belief, tried, -(-self.samples // 4), self.features)
         return score
 
 
-def _incumbents(belief: Belief) -> Tensor:
-    """The decisions so far that look best under the posterior mean: few, since each is priced under all samples."""
-    tried: Tensor = belief.observations.decisions.unique(dim=0)
-    if len(tried) <= INCUMBENTS:
-        return tried
-    expected = torch.cat([belief.expected(block) for block in tried.split(64)])
-    return tried[expected.argsort(descending=True)[:INCUMBENTS]]
+class _Gain:
+    """The logarithm of the mean gain over samples."""
+
+    rough: _Gain
+
+    def __init__(self, belief: Belief, tried: Tensor, samples: int, features: int) -> None:
+        self._paths = belief.surrogate.paths(belief.reference.points, samples, belief.generator, features)
+        self._belief = belief
+        with torch.no_grad():
+            before = self._sampled(tried)
+            self._best = before.amax(-1, keepdim=True)
+            # Gains far below the spread of the sampled bests are lost in softening.
+            spread = float((before - before.mean()).abs().mean() + self._best.std(correction=0))
+        self._softness = max(1e-3 * spread, 1e-12 * float(self._best.abs().max()), 1e-300)
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,)."""
+        gain = _log_softplus((self._sampled(decisions) - self._best) / self._softness)
+        average: Tensor = torch.logsumexp(gain, 0) + math.log(self._softness / len(gain))
+        return average
+
+    def _sampled(self, decisions: Tensor) -> Tensor:
+        """The objective (samples, b) under each sample."""
+        return self._belief.objective.upper(Band(self._paths(decisions)), self._belief.reference)
 
 
 def _log_softplus(z: Tensor) -> Tensor:

@@ -1,10 +1,27 @@
 """Belief about the context: each model turns what was seen into a weighted set of points, the `Reference`."""
 
 from allweather.contexts.base import ContextModel, Reference, fitted
+from allweather.contexts.discretised import Discretised
 from allweather.contexts.empirical import Drifting, Empirical
 from allweather.contexts.finite import Finite
 from allweather.contexts.forecast import Forecast
+from allweather.contexts.ignored import Ignored
 from allweather.contexts.kde import KDE
 from allweather.contexts.known import Known
+from allweather.contexts.spread import MeanBox, Uniform
 
-__all__ = ["KDE", "ContextModel", "Drifting", "Empirical", "Finite", "Forecast", "Known", "Reference", "fitted"]
+__all__ = [
+    "KDE",
+    "ContextModel",
+    "Discretised",
+    "Drifting",
+    "Empirical",
+    "Finite",
+    "Forecast",
+    "Ignored",
+    "Known",
+    "MeanBox",
+    "Reference",
+    "Uniform",
+    "fitted",
+]

@@ -121,7 +121,7 @@ class Distance(Named, ABC):
 
         # The best line through (0, target) touches v where v's own tangent starts at the target.
         high = reach[where].clamp_min(1e-300).log()
-        low = high.clamp_max(0) - 60
+        low = high.clamp_max(0) - (60 if self.rate < 1 else 30)
         if self.rate < 1:  # v is smooth and the line's slope stationary: half the digits of the radius are enough
             radius = crossing(tangent_below_target, low, high).exp()
         else:  # v may have a kink there

@@ -63,7 +63,7 @@ class KernelBall:
         n = len(self.gram)
         r = max(1, int((self.spectrum > 3 * diagonal.amin(-1).median()).sum()))
         if 2 * r > n:
-            dense = torch.linalg.cholesky(self.gram + torch.diag_embed(diagonal))
+            dense = _cholesky(self.gram + torch.diag_embed(diagonal))
             return lambda *b: list(torch.cholesky_solve(torch.stack(b, -1), dense).unbind(-1))
         basis, d = self.basis[:, :r], 1 / (diagonal + self.floor)
         if n * r * r <= 2**24:
@@ -71,7 +71,7 @@ class KernelBall:
         else:
             inner = (basis.T * d[:, None, :]) @ basis
         inner.diagonal(dim1=1, dim2=2).add_(1)
-        small = torch.linalg.cholesky(inner)
+        small = _cholesky(inner)
 
         def solve(*b: Tensor) -> list[Tensor]:
             reduced = torch.cholesky_solve(torch.stack([(d * v) @ basis for v in b], -1), small).unbind(-1)
@@ -150,3 +150,17 @@ class _Blocks:
 def total(a: Tensor) -> Tensor:
     """Sum over contexts, kept as a column."""
     return a.sum(-1, keepdim=True)
+
+
+def _cholesky(matrices: Tensor) -> Tensor:
+    """Lower Cholesky factors (b, n, n), with a little on the diagonal of those that rounding has spoilt."""
+    roots: Tensor
+    roots, failed = torch.linalg.cholesky_ex(matrices)
+    for power in range(-14, -3):
+        if not bool(failed.any()):
+            break
+        size = 10.0**power * matrices.diagonal(dim1=-2, dim2=-1).amax(-1)
+        lifted = matrices.clone()
+        lifted.diagonal(dim1=-2, dim2=-1).add_(((failed > 0) * size)[..., None])
+        roots, failed = torch.linalg.cholesky_ex(lifted)
+    return roots

@@ -45,6 +45,20 @@ class KL(Distance):
         """`-log p`."""
         return -reference.weights.log()
 
+    def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
+        """From the dual: the least price of a unit of divergence at which no tilt stays below the target."""
+        flat, p = values.reshape(-1, values.shape[-1]), reference.weights
+        f = flat.detach()
+        floor = lowest_on_support(f, p)
+        height = torch.where(p > 0, f - floor, 0.0)
+        lowest, aim = floor.squeeze(-1), target - floor.squeeze(-1)
+        between = (aim > 0) & (aim < height @ p)
+        price, slope = torch.zeros_like(aim), torch.zeros_like(f)
+        if bool(between.any()):
+            price[between], slope[between] = _price(height[between], p, aim[between])
+        price = with_gradient(price, lambda: slope, flat)
+        return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
+
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         f, p = values.detach(), reference.weights
         floor = lowest_on_support(f, p)
@@ -64,6 +78,30 @@ class KL(Distance):
             slope[tilted] = -scale[tilted].squeeze(-1) / theta
         value = floor.squeeze(-1) + (weights * height).sum(-1)
         return Worst(value, with_gradient(slope, lambda: tilt_gradient(slope, f, weights), values), weights)
+
+
+def _price(
+    height: Tensor,  # (b, n) at least 0 on the support, 0 attained
+    p: Tensor,  # (n,)
+    target: Tensor,  # (b,) strictly between 0 and the mean height
+) -> tuple[Tensor, Tensor]:
+    """The k (b,) with `-k log E exp(-height/k) = target`, and its derivative (b, n) in the heights.
+
+    The left side is concave in k with the tilt's divergence as slope, so Newton steps from the left never overshoot.
+    """
+    ceiling = -(p * (height == 0)).sum(-1).log()
+    k = target / ceiling.clamp_min(1e-300)
+    for _ in range(200):
+        exponent = -height / k[:, None]
+        log_mass = torch.log1p((p * exponent.expm1()).sum(-1).clamp_min(-1 + 1e-300))
+        q = p * (exponent - log_mass[:, None]).exp()
+        divergence = (q * exponent).sum(-1) - log_mass
+        missing = target + k * log_mass
+        step = missing / divergence.clamp_min(1e-300)
+        if bool((step <= 1e-13 * k).all()):
+            break
+        k = k + step.clamp_min(0)
+    return k, -q / divergence.clamp_min(1e-300)[:, None]
 
 
 def _tilt(

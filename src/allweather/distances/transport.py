@@ -96,6 +96,25 @@ class Transport(ABC):
             rows = rows[open_]
         return self._mixed(values, radius, far, near, affordable, multiplier * scale.squeeze(-1))
 
+    def price(self, values: Tensor, target: float) -> Tensor:
+        """The price k (b,) of a unit of cost at which the best plan of `values` (b, n), priced, is worth the target.
+
+        What it is worth is concave in k and its slope is the plan's cost, so Newton steps from k = 0 never overshoot.
+        """
+        f = values.detach()
+        price, worth = torch.zeros(len(f), dtype=f.dtype), torch.full((len(f),), -torch.inf, dtype=f.dtype)
+        for _ in range(LINES):
+            plans = self.plans(f, price)
+            reached = plans.value + price * plans.cost
+            climbing = (reached < target) & (reached > worth) & (plans.cost > 0)
+            if not bool(climbing.any()):
+                break
+            worth = torch.where(climbing, reached, worth)
+            price = torch.where(climbing, (target - plans.value) / plans.cost, price)
+        plans = self.plans(f, price)
+        earned = values.gather(-1, plans.target) @ self.masses
+        return torch.where(plans.cost > 0, (target - earned) / plans.cost.clamp_min(1e-300), price)
+
     def _mixed(
         self, values: Tensor, radius: Tensor, far: Plans, near: Plans, affordable: Tensor, multiplier: Tensor
     ) -> Worst:

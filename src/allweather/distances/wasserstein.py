@@ -57,6 +57,13 @@ class Wasserstein(Distance):
         """The mean cost of moving everything to one point."""
         return reference.weights @ self.costs(reference)
 
+    def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
+        """From the dual: the least price k of a unit of transport at which no plan stays below the target."""
+        flat = values.reshape(-1, values.shape[-1])
+        lowest = flat.detach().amin(-1)
+        price = Transport.over(reference, self.norm).price(flat, target)
+        return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
+
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         return Transport.over(reference, self.norm).solve(values, radius)
 

@@ -1,6 +1,7 @@
 """Uncertainty objectives: from a function's values over the contexts to one number per decision, larger is better."""
 
 from allweather.objectives.base import Band, Objective
+from allweather.objectives.bocu import GeneralAtUpper, GeneralByDifference
 from allweather.objectives.expectation import Expectation, WorstCase
 from allweather.objectives.regularised import LipschitzRegularised, RangeRegularised, VarianceRegularised
 from allweather.objectives.risk import CVaR, EntropicRisk, MeanVariance, VaR
@@ -14,6 +15,8 @@ __all__ = [
     "EntropicRisk",
     "Expectation",
     "General",
+    "GeneralAtUpper",
+    "GeneralByDifference",
     "LipschitzRegularised",
     "MeanRisk",
     "MeanVariance",

@@ -16,7 +16,7 @@ from allweather.errors import InvalidInput, require_number
 from allweather.objectives.base import Band, Objective, checked
 from allweather.objectives.risk import mean_and_variance
 from allweather.schedules import Schedule
-from allweather.tensors import ROUNDING, pairwise
+from allweather.tensors import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,12 @@ class LipschitzRegularised(Objective):
         n = values.shape[-1]
         if n < 2:
             return mean
-        first, second = torch.triu_indices(n, n, offset=1)
-        apart = pairwise(reference.points, reference.points)[first, second]
+        if reference.points.shape[1] == 1:  # on a line the steepest chord joins neighbours
+            order = reference.points[:, 0].argsort()
+            first, second = order[:-1], order[1:]
+        else:
+            first, second = torch.triu_indices(n, n, offset=1)
+        apart = torch.linalg.vector_norm(reference.points[first] - reference.points[second], dim=-1)
         rows = values.reshape(-1, n).split(max(1, 2**22 // len(first)))
         lines = [(row[:, first] - row[:, second]).abs() / apart.clamp_min(ROUNDING) for row in rows]
         steepest = [block.amax(-1) for block in lines]

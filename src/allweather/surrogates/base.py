@@ -30,6 +30,10 @@ class Field(ABC):
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation (b, n) for decisions (b, d_x) at every context, differentiable."""
 
+    def mean(self, decisions: Tensor) -> Tensor:
+        """The mean (b, n) alone."""
+        return self(decisions).mean
+
     @abstractmethod
     def slopes(self, decisions: Tensor) -> Moments:
         """Derivatives of mean and standard deviation in the context, (b, n, d_c) each, differentiable."""

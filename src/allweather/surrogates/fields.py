@@ -73,6 +73,11 @@ class ProductField(Field):
             explained = explained @ self._spread
         return self._in_units(mean, explained)
 
+    def mean(self, decisions: Tensor) -> Tensor:
+        """The mean alone, which needs no variance."""
+        data = self._data
+        return data.shift + data.scale * (data.mean + (self.near(decisions) * data.weights) @ self._correlations.T)
+
     def slopes(self, decisions: Tensor) -> Moments:
         """The derivatives in the context, from those of the kernel."""
         data, kernel = self._data, self._data.kernel

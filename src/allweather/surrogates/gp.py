@@ -17,8 +17,8 @@ from allweather.surrogates.kernels import require_family
 from allweather.surrogates.likelihood import Evidence, Hyperparameters
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
 
-LEAST_NOISE = 1e-6
-"""Variance of the noise where none is given, in units of the outcomes' variance: keeps linear algebra sound."""
+NO_NOISE = 1e-6
+"""Variance of the noise that stands for none, in units of the outcomes' variance: keeps linear algebra sound."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class GP(Surrogate):
     outputscale: float | Literal["fit"] | None = None
     """Prior variance: a number, `"fit"`, or by default the variance of the outcomes."""
     noise: float | None = None
-    """Standard deviation of the noise; fitted if not given."""
+    """Standard deviation of the noise; fitted if not given. 0 stands for a thousandth of the outcomes' deviation."""
     mean: float | None = None
     """The prior's constant mean; fitted if not given."""
 
@@ -116,7 +116,7 @@ class GP(Surrogate):
         elif self.outputscale != "fit":
             changed["outputscale"] = self.outputscale / scale**2
         if self.noise is not None:
-            changed["noise"] = max((self.noise / scale) ** 2, LEAST_NOISE)
+            changed["noise"] = max((self.noise / scale) ** 2, 1e-12) if self.noise else NO_NOISE
         if self.mean is not None:
             changed["mean"] = (self.mean - shift) / scale
         held = replace(start, **changed)

@@ -126,7 +126,7 @@ def centre_and_scale(values: Tensor) -> tuple[float, float]:
         >>> centre_and_scale(torch.tensor([3.0, 3.0]))
         (3.0, 1.0)
     """
-    centre = float(values.mean())
-    scale = float(values.std()) if len(values) > 1 else 0.0
-    differ = scale > 1e-12 * float(values.abs().max())
-    return centre, scale if differ else 1.0
+    size = float(values.abs().max()) or 1.0
+    shares = values / size  # squares of tiny or huge numbers are none
+    scale = float(shares.std()) if len(values) > 1 else 0.0
+    return size * float(shares.mean()), size * scale if scale > 1e-12 else 1.0

@@ -1,0 +1,43 @@
+"""The contexts seen so far, moved to the nearest points of a grid."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.contexts.base import ContextModel, Reference, seen
+from allweather.errors import require_count
+
+
+@dataclass(frozen=True)
+class Discretised(ContextModel):
+    """The empirical distribution on a full grid of about `size` points; grid points not seen weigh nothing.
+
+    As DRBO-MMD needs it (kde, App. B.1): `ceil(size**(1/d_c))` points per dimension, the box's ends included. The
+    published code takes the grid's diagonal only (ERRATA).
+
+    Example:
+        >>> past = torch.tensor([[0.1], [0.9], [0.95]], dtype=torch.float64)
+        >>> Discretised(size=3).reference(past, 3, torch.Generator()).weights
+        tensor([0.3333, 0.0000, 0.6667], dtype=torch.float64)
+    """
+
+    size: int = 100
+
+    def __post_init__(self) -> None:
+        require_count(self.size, "Discretised(size=...)", low=2)
+
+    def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
+        """The grid, weighted by how often each point was nearest."""
+        contexts = seen(contexts, self)
+        d = contexts.shape[1]
+        side = max(2, math.ceil(self.size ** (1 / d) - 1e-9))
+        line = torch.linspace(0, 1, side, dtype=torch.float64)
+        points = torch.cartesian_prod(*[line] * d).reshape(-1, d)
+        place = (contexts * (side - 1)).round().long()
+        stride = side ** torch.arange(d - 1, -1, -1)
+        counts = torch.bincount(place @ stride, minlength=len(points)).to(torch.float64)
+        return Reference(points, counts / counts.sum())

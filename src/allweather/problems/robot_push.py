@@ -1,0 +1,126 @@
+"""A robot hand pushes a disc towards a goal, for a time that is not its own to choose (phi Sec. 5.3).
+
+The scene is that of Wang and Jegelka (2017), without their noise: a disc of radius 1 rests in the middle of a table
+with friction, a rectangular hand starts at the decided place and drives through the disc's centre. pymunk, a maintained
+engine, stands in for their Box2D, so that figures are comparable in kind and not in digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.errors import AllweatherError, is_number, require
+from allweather.problems.base import Problem, registered
+from allweather.problems.laws import Independent, Uniform
+from allweather.space import Space
+from allweather.variables import Context, Real
+
+STEP = 0.01
+"""Seconds of a simulation step."""
+STEPS_PER_UNIT = 10
+"""A pushing duration of 1 is a tenth of a second."""
+SHORTEST, LONGEST = 1, 30
+"""Pushing durations."""
+SPEED = 5.0
+"""That the hand aims for."""
+DRIVE = 30.0
+"""Force on the hand, per unit of its mass and of the speed it lacks."""
+COAST = 100
+"""Steps after the push, within which all comes to rest."""
+
+
+@dataclass(frozen=True)
+class Push:
+    """5 minus the distance between where the disc comes to rest and the goal; not differentiable."""
+
+    goal: tuple[float, float]
+
+    def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
+        """Values (b, n) for hand positions (b, 2) and durations (n, 1) of the unit cube."""
+        durations = SHORTEST + (LONGEST - SHORTEST) * contexts.detach()[:, 0]
+        # The least bit above, so that a duration of 1.1 is 11 steps although 11 / 10 rounds down.
+        steps, places = torch.floor(STEPS_PER_UNIT * durations + 1e-9).to(torch.int64).unique(return_inverse=True)
+        goal = torch.tensor(self.goal, dtype=torch.float64)
+        rows = []
+        for x, y in (10 * decisions.detach() - 5).tolist():
+            rests = torch.tensor([rest(x, y, count) for count in steps.tolist()], dtype=torch.float64)
+            rows.append(5 - torch.linalg.vector_norm(rests.reshape(-1, 2) - goal, dim=-1)[places])
+        return torch.stack(rows) if rows else decisions.new_zeros(0, len(contexts))
+
+
+@lru_cache(maxsize=2**16)
+def rest(x: float, y: float, steps: int) -> tuple[float, float]:
+    """Where the disc comes to rest after the hand started at (x, y) and pushed for so many steps."""
+    engine = _engine()
+    world = engine.Space()
+    disc = _body(engine, world, engine.Circle, (1.0,), density=0.05, friction=0.01, grip=5.0)
+    corners = [(-0.3, -1.0), (0.3, -1.0), (0.3, 1.0), (-0.3, 1.0)]
+    hand = _body(engine, world, engine.Poly, (corners,), density=0.1, friction=0.1, grip=2.0)
+    distance = math.hypot(x, y)
+    hand.position, hand.angle = (x, y), math.atan2(y, x)
+    aim = (-SPEED * x / distance, -SPEED * y / distance) if distance else (0.0, 0.0)
+    for step in range(steps + COAST):
+        if step < steps:
+            strength = DRIVE * hand.mass
+            lacking = (aim[0] - hand.velocity[0], aim[1] - hand.velocity[1])
+            hand.apply_force_at_world_point((strength * lacking[0], strength * lacking[1]), hand.position)
+            hand.torque = -strength * hand.angular_velocity
+        elif disc.velocity.length + hand.velocity.length < 1e-9:
+            break
+        world.step(STEP)
+    return float(disc.position[0]), float(disc.position[1])
+
+
+def _body(
+    engine: ModuleType, world: Any, shape: Any, form: tuple[Any, ...], density: float, friction: float, grip: float
+) -> Any:
+    """A body on the table, which holds it back with a force of at most `grip` and a torque of at most 2."""
+    body = engine.Body()
+    outline = shape(body, *form)
+    outline.density, outline.friction = density, friction
+    slide = engine.PivotJoint(world.static_body, body, (0.0, 0.0), (0.0, 0.0))
+    turn = engine.GearJoint(world.static_body, body, 0.0, 1.0)
+    # A joint that never corrects positions, only speeds, up to a largest force: dry friction seen from above.
+    slide.max_bias = turn.max_bias = 0.0
+    slide.max_force, turn.max_force = grip, 2.0
+    world.add(body, outline, slide, turn)
+    return body
+
+
+def _engine() -> ModuleType:
+    try:
+        import pymunk
+    except ImportError:
+        raise AllweatherError("`problem('robot-push')` needs pymunk: `pip install pymunk`") from None
+    return pymunk
+
+
+@registered("robot-push")
+def robot_push(goal: Sequence[float] = (3.0, 4.0)) -> Problem:
+    """The hand's start in [-5, 5]^2 is decided, the pushing duration in [1, 30] happens, uniformly."""
+    numbers = len(goal) == 2 and all(is_number(each) and abs(each) <= 5 for each in goal)
+    require(numbers, "problem('robot-push', goal=...)", "be two numbers in [-5, 5]", goal)
+    _engine()
+    law = Independent((Uniform(),))
+    # Durations count in whole steps: the middles of all steps are the whole truth.
+    count = (LONGEST - SHORTEST) * STEPS_PER_UNIT
+    middles = torch.from_numpy((np.arange(count) + 0.5) / count)[:, None]
+    return Problem(
+        name="robot-push",
+        space=Space(rx=Real(-5, 5), ry=Real(-5, 5), duration=Context(SHORTEST, LONGEST)),
+        function=Push((float(goal[0]), float(goal[1]))),
+        sample=law.sample,
+        quantile=law.quantile,
+        support=Reference(middles, torch.full((count,), 1 / count, dtype=torch.float64)),
+        source="phi Sec. 5.3; scene of Wang and Jegelka (2017) on pymunk; the goal is ours",
+    )
