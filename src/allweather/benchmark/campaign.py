@@ -30,6 +30,8 @@ class Campaign:
     iterations: int
     measures: tuple[Measure, ...] = (Measure(),)
     simple_every: int = 0
+    initial: int | None = None
+    """Free initial trials, where not the problem's own number."""
     folder: Path | None = None
     """Where journals and optima are kept; a campaign run again in the same folder goes on where it stopped."""
     _names: tuple[str, ...] = field(default=(), repr=False)
@@ -47,6 +49,7 @@ class Campaign:
                 settings=settings,
                 measures=self.measures,
                 simple_every=self.simple_every,
+                initial=self.initial,
                 label=label,
                 group=group,
             )

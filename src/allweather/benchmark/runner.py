@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ class Run:
     measures: tuple[Measure, ...] = (Measure(),)
     simple_every: int = 0
     """How often the recommendation's regret is measured too; 0 for never."""
+    initial: int | None = None
+    """Free initial trials, where not the problem's own number."""
     label: str = ""
     """What the method is called in tables; its name if not given."""
     group: str = ""
@@ -70,6 +72,8 @@ def execute(run: Run, folder: Path | None = None) -> pd.DataFrame:
     Steps are counted from 1 after the problem's free initial trials.
     """
     chosen = problem(run.problem, **run.options)
+    if run.initial is not None:
+        chosen = replace(chosen, initial=run.initial)
     optima = None if folder is None else folder / "optima" / (run.group or run.problem)
     judges = [Judge.of(chosen, measure, optima) for measure in run.measures]
     study = run.study(chosen)

@@ -103,6 +103,10 @@ class Distance(Named, ABC):
             raise NotImplementedError(f"{type(self).__name__} falls like radius**{self.rate:g} and must say how fast")
         return self.worst_case(values, reference, radius=0.0).slope
 
+    def first_order(self, values: Tensor, reference: Reference) -> Tensor:
+        """The sensitivity as first-order methods take it: without asking whether weights could turn negative."""
+        return self.sensitivity(values, reference)
+
     def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
         """The least loss per unit of distance that `target` allows for (bocu, Eq. 6 without its sign).
 

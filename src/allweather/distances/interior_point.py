@@ -34,8 +34,10 @@ def minimise(
     state = _State.start(ball, values, p, radius)
     for _ in range(ITERATIONS):
         step = state.newton(ball, p)
-        state = state.moved(step)
-        trial = step.promising(ball)
+        ahead = state.moved(step)
+        if not bool(torch.isfinite(ahead.q).all()):  # rounding has the last word: what is reached must do
+            break
+        state, trial = ahead, step.promising(ball)
         if not len(trial):
             continue
         face = ball.face(step.support[trial], state.values[trial], p, state.radius[trial])

@@ -66,6 +66,12 @@ class MMD(Distance):
         """The discrepancy of each point mass."""
         return self._ball(reference).to_points(reference.weights)
 
+    def first_order(self, values: Tensor, reference: Reference) -> Tensor:
+        """`-sqrt(f'Af)`, the sensitivity where every point has mass (Tay et al. 2022), and a lower bound elsewhere."""
+        projected = self._ball(reference).project(values.reshape(-1, values.shape[-1]))
+        length = (values * projected.reshape(values.shape)).sum(-1).clamp_min(1e-300)
+        return -length.sqrt()
+
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         ball = self._ball(reference)
         f = values.detach()

@@ -168,7 +168,7 @@ class MinimaxApproximation(Objective):
         farthest = torch.where(values == lowest, reach, torch.inf).amin(-1)
         lowest = lowest.squeeze(-1)
         mean = values @ weights
-        tangent = mean + self.distance.sensitivity(values, reference) * radius**self.distance.rate
+        tangent = mean + self.distance.first_order(values, reference) * radius**self.distance.rate
         # A reference that is a point mass already has nothing left to fall.
         share = torch.where(farthest > 0, radius / farthest, 1.0).clamp_max(1)
         chord = mean + share * (lowest - mean)

@@ -1,0 +1,127 @@
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import allweather as aw
+from allweather.benchmark import Campaign, Judge, Measure, Run, execute, figure, optimum, paired, summary
+from allweather.problems import problem
+
+SMALL = Campaign(["newsvendor"], ["erbo", "random"], [0, 1], 3, simple_every=2)
+
+
+def same(first, second):
+    pd.testing.assert_frame_equal(first.drop(columns="seconds"), second.drop(columns="seconds"))
+
+
+def test_a_tidy_table():
+    table = SMALL.execute(progress=False)
+    assert len(table) == 2 * 2 * 3
+    assert (table["regret"] >= -1e-6).all()
+    block = table[(table["method"] == "erbo") & (table["seed"] == 0)]
+    assert block["cumulative"].tolist() == pytest.approx(block["regret"].cumsum().tolist())
+    assert block["simple"].notna().tolist() == [False, True, True]
+
+
+def test_an_optimum_is_found_and_kept(tmp_path):
+    chosen = problem("newsvendor")
+    value, accuracy = optimum(chosen, Measure(), chosen.truth())
+    assert value == pytest.approx(0.4639, abs=1e-3)
+    assert accuracy < 1e-6
+    first = Judge.of(chosen, Measure(), tmp_path)
+    (kept,) = tmp_path.iterdir()
+    kept.write_text('{"value": 7.0, "accuracy": 0.0}')
+    assert Judge.of(chosen, Measure(), tmp_path).best == 7.0
+    assert first.regret(torch.tensor([0.188], dtype=torch.float64)) == pytest.approx(0, abs=1e-3)
+
+
+def test_a_run_goes_on_from_its_journal(tmp_path):
+    run = Run("newsvendor", "sbo-kde", 3, 4, settings={"samples": 64})
+    whole = execute(run, tmp_path / "whole")
+    execute(Run("newsvendor", "sbo-kde", 3, 2, settings={"samples": 64}), tmp_path / "torn")
+    (journal,) = (tmp_path / "torn" / "journals").iterdir()
+    with journal.open("a") as file:
+        file.write('{"trial": {"number": 1')  # a crash in the middle of a line
+    same(execute(run, tmp_path / "torn"), whole)
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from allweather.benchmark import Campaign
+if __name__ == "__main__":
+    campaign = Campaign(["newsvendor"], ["erbo", "ts-bocu"], [0, 1], 4, folder=Path(sys.argv[1]))
+    campaign.execute(progress=False).to_csv(Path(sys.argv[1]) / "table.csv", index=False)
+"""
+
+
+def test_a_campaign_killed_ten_times_ends_as_if_it_had_not_been(tmp_path):
+    command = [sys.executable, "-c", SCRIPT]
+    subprocess.run([*command, str(tmp_path / "whole")], check=True)
+    chance = random.Random(0)
+    killed = 0
+    for _ in range(10):
+        child = subprocess.Popen([*command, str(tmp_path / "torn")])
+        time.sleep(3.0 + 1.5 * chance.random())
+        if child.poll() is None:
+            child.send_signal(signal.SIGKILL)
+            killed += 1
+        child.wait()
+    subprocess.run([*command, str(tmp_path / "torn")], check=True)
+    assert killed > 0
+    same(*(pd.read_csv(tmp_path / name / "table.csv") for name in ("torn", "whole")))
+
+
+def test_a_dask_cluster_gives_the_same_table():
+    from distributed import Client, LocalCluster
+
+    alone = SMALL.execute(progress=False)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster),
+        joblib.parallel_config("dask"),
+    ):
+        same(SMALL.execute(workers=2, progress=False), alone)
+
+
+def results():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"problem": "p", "measure": "m", "method": method, "seed": seed, "step": step, "seconds": 0.1}
+        | {"regret": level, "cumulative": step * level + 0.1 * rng.random(), "simple": level}
+        for method, level in (("good", 1.0), ("bad", 2.0))
+        for seed in range(5)
+        for step in (1, 2, 3)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_report(tmp_path):
+    table = summary(results())
+    assert table["method"].tolist() == ["good", "bad"]
+    assert table["rank"].tolist() == [1.0, 2.0]
+    assert table["seeds"].tolist() == [5, 5]
+    compared = paired(results(), "good", "bad").iloc[0]
+    assert compared["wins"] == 5
+    assert compared["gain"] == pytest.approx(3.0, abs=0.1)
+    assert compared["p_value"] < 0.01
+    drawn = figure(results(), tmp_path / "deep" / "figure.png")
+    assert Path(drawn).stat().st_size > 10_000
+
+
+def test_measures_under_what_the_learner_is_told():
+    chosen = problem("hartmann3")
+    measure = Measure("dro", aw.DRO(aw.TotalVariation(chosen.margins["tv"])), "belief")
+    judge = Judge.of(chosen, measure)
+    values = judge.value(chosen.candidates)
+    assert judge.best == pytest.approx(values.max().item())
+    with pytest.raises(aw.InvalidInput, match="tells the learner"):
+        Judge.of(problem("newsvendor"), measure)

@@ -1,0 +1,53 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import allweather as aw
+from allweather.benchmark import reproduce, reproducible
+from allweather.cli import app
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.parametrize("name", reproducible())
+def test_every_figure_in_miniature(name, monkeypatch):
+    monkeypatch.setenv("ALLWEATHER_DATA", str(DATA))
+    found = reproduce(name, quick=True)
+    assert len(found.table) > 0
+    assert (found.table["mean"] > -1e-3).all()
+
+
+def test_table_2_of_kde_is_the_papers():
+    table = reproduce("kde-table2", seeds=60).table
+    assert ((table["mean"] - table["published"]).abs() < 4 * table["standard_error"] + 0.02).all()
+
+
+def test_from_the_command_line(tmp_path):
+    run = CliRunner().invoke(
+        app,
+        f"reproduce wasserstein-fig1 --seeds 2 --iterations 2 --output {tmp_path}".split(),
+    )
+    assert run.exit_code == 0, run.output
+    assert "wasserstein, Fig. 1" in run.output
+    assert (tmp_path / "wasserstein-fig1" / "wasserstein-fig1.png").is_file()
+    assert (tmp_path / "wasserstein-fig1" / "wasserstein-fig1.csv").is_file()
+
+
+def test_mistakes_are_told_without_a_traceback():
+    command = [sys.executable, "-m", "allweather.cli", "reproduce", "kde-fig9"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert "did you mean" in run.stderr
+    assert "Traceback" not in run.stderr
+    with pytest.raises(aw.InvalidInput, match="problems="):
+        reproduce("kde-fig1", problems=["ackely"])
+
+
+@pytest.mark.parametrize("command", ["methods", "problems", "figures"])
+def test_lists(command):
+    run = CliRunner().invoke(app, [command])
+    assert run.exit_code == 0
+    assert len(run.output.splitlines()) > 10
