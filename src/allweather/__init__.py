@@ -6,7 +6,7 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 `beta` appear in `General` only.
 """
 
-from allweather.acquisition import UCB, Acquisition, Belief, ExpectedImprovement, Random, Thompson
+from allweather.acquisition import UCB, Acquisition, Belief, ExpectedImprovement, FourierThompson, Random, Thompson
 from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
 from allweather.contexts import (
@@ -115,6 +115,7 @@ __all__ = [
     "Finite",
     "FiniteWidth",
     "Forecast",
+    "FourierThompson",
     "General",
     "GeneralAtUpper",
     "GeneralByDifference",

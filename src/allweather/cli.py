@@ -61,6 +61,7 @@ def reproduce(
     seeds: Annotated[int | None, typer.Option(help="how many; the paper's number if not given")] = None,
     iterations: Annotated[int | None, typer.Option(help="of each run; the paper's number if not given")] = None,
     problem: Annotated[list[str] | None, typer.Option(help="only this problem (may be repeated)")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="only this method (may be repeated)")] = None,
     quick: Annotated[bool, typer.Option(help="in miniature: one problem, one seed, three iterations")] = False,
     workers: Annotated[int, typer.Option(help="processes")] = 1,
     output: Annotated[Path, typer.Option(help="folder for journals, tables and figures")] = Path("reproductions"),
@@ -70,7 +71,7 @@ def reproduce(
     Example: allweather reproduce kde-fig1 --problem ackley --seeds 5 --iterations 60 --workers 2
     """
     try:
-        found = run_figure(name, seeds, iterations, quick, problem, workers, None if quick else output)
+        found = run_figure(name, seeds, iterations, quick, problem, method, workers, None if quick else output)
     except AllweatherError as mistake:
         trouble.print(f"[red]{mistake}[/]", markup=True, highlight=False)
         raise typer.Exit(2) from None

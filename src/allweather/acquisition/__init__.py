@@ -3,7 +3,7 @@
 from allweather.acquisition.base import Acquisition, Belief
 from allweather.acquisition.improvement import ExpectedImprovement
 from allweather.acquisition.random import Random
-from allweather.acquisition.thompson import Thompson
+from allweather.acquisition.thompson import FourierThompson, Thompson
 from allweather.acquisition.ucb import UCB
 
-__all__ = ["UCB", "Acquisition", "Belief", "ExpectedImprovement", "Random", "Thompson"]
+__all__ = ["UCB", "Acquisition", "Belief", "ExpectedImprovement", "FourierThompson", "Random", "Thompson"]

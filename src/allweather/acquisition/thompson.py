@@ -9,6 +9,7 @@ from torch import Tensor
 from allweather.acquisition.base import Acquisition, Belief, Score
 from allweather.errors import require_count
 from allweather.objectives import Band
+from allweather.surrogates import Paths
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,24 @@ class Thompson(Acquisition):
 
     def build(self, belief: Belief) -> Score:
         """The sampled function's objective."""
-        path = belief.surrogate.paths(belief.reference.points, 1, belief.generator, self.features)
+        path = self._path(belief)
 
         def score(decisions: Tensor) -> Tensor:
             return belief.objective.upper(Band(path(decisions)[0]), belief.reference)
 
         return score
+
+    def _path(self, belief: Belief) -> Paths:
+        return belief.surrogate.paths(belief.reference.points, 1, belief.generator, self.features)
+
+
+@dataclass(frozen=True)
+class FourierThompson(Thompson):
+    """Thompson sampling of a linear model on random cosines, as bocu's code does it.
+
+    An approximation of the posterior that is good while `features` far outnumber the data. On hartmann3 it lost less
+    over 400 steps than exact samples did (docs, results).
+    """
+
+    def _path(self, belief: Belief) -> Paths:
+        return belief.surrogate.fourier_paths(belief.reference.points, 1, belief.generator, self.features)

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,6 +48,7 @@ def reproduce(
     iterations: int | None = None,
     quick: bool = False,
     problems: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
     workers: int = 1,
     folder: Path | None = None,
 ) -> Reproduction:
@@ -59,6 +60,7 @@ def reproduce(
         iterations: of each run, if not as many as in the paper.
         quick: in miniature: one seed, three iterations, the first problem.
         problems: only these.
+        methods: only these.
         workers: processes.
         folder: for journals, tables and figures; the same folder goes on where it stopped.
     """
@@ -72,14 +74,15 @@ def reproduce(
     for number, where in ((seeds, "seeds"), (iterations, "iterations")):
         if number is not None:
             require_count(number, f"reproduce({where}=...)", low=1)
-    campaigns = [_sized(each, seeds, iterations, quick) for each in _only(chosen.campaigns(), problems, quick)]
+    campaigns = _only(_only(chosen.campaigns(), "problems", problems), "methods", methods)
+    campaigns = [_sized(each, seeds, iterations, quick) for each in campaigns[: 1 if quick else None]]
     tables = []
     for place, each in enumerate(campaigns):
         own = None if folder is None else folder / name / f"{place:02d}"
         tables.append(dataclasses.replace(each, folder=own).execute(workers, progress=not quick))
     results = pd.concat(tables, ignore_index=True)
     verdict = ""
-    if chosen.first:
+    if {chosen.first, chosen.second} <= set(results["method"]):
         compared = paired(results, chosen.first, chosen.second)
         won = int((compared["gain"] > 0).sum())
         verdict = f"{chosen.first} lost less than {chosen.second} in {won} of {len(compared)} settings"
@@ -89,25 +92,31 @@ def reproduce(
     return Reproduction(name, chosen.source, chosen.claim, summary(results), verdict, drawn, results)
 
 
-def _only(campaigns: list[Campaign], problems: Sequence[str] | None, quick: bool) -> list[Campaign]:
-    """The campaigns restricted to some problems: those named, or the first."""
+def _only(campaigns: list[Campaign], what: str, wanted: Sequence[str] | None) -> list[Campaign]:
+    """The campaigns restricted to some of their problems or methods."""
+    if wanted is None:
+        return campaigns
     kept = []
     for each in campaigns:
-        names = [name for name in each.problems if problems is None or name in problems]
+        known = getattr(each, what)
+        names = [name for name in known if name in wanted]
         if names:
-            chosen = names[:1] if quick else names
-            restricted = {n: each.problems[n] for n in chosen} if isinstance(each.problems, dict) else chosen
-            kept.append(dataclasses.replace(each, problems=restricted))
+            chosen = {name: known[name] for name in names} if isinstance(known, dict) else names
+            changed: dict[str, Any] = {what: chosen}
+            kept.append(dataclasses.replace(each, **changed))
     if not kept:
-        known = sorted({name for each in campaigns for name in each.problems})
-        raise InvalidInput(f"`reproduce(problems=...)` must name some of {', '.join(known)}, got {problems}")
-    return kept[:1] if quick else kept
+        known = sorted({name for each in campaigns for name in getattr(each, what)})
+        raise InvalidInput(f"`reproduce({what}=...)` must name some of {', '.join(known)}, got {list(wanted)}")
+    return kept
 
 
 def _sized(campaign: Campaign, seeds: int | None, iterations: int | None, quick: bool) -> Campaign:
     count = 1 if quick else seeds
+    names = list(campaign.problems)[:1]
+    first: Any = {name: campaign.problems[name] for name in names} if isinstance(campaign.problems, dict) else names
     return dataclasses.replace(
         campaign,
+        problems=first if quick else campaign.problems,
         seeds=campaign.seeds if count is None else list(campaign.seeds)[:count],
         iterations=3 if quick else iterations or campaign.iterations,
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Generator, Tensor
 
+from allweather.errors import InvalidInput
 from allweather.observations import Observations
 from allweather.space import Space
 from allweather.surrogates.likelihood import Hyperparameters
@@ -57,6 +58,10 @@ class Posterior(ABC):
     @abstractmethod
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """`count` samples of the whole function, bound to contexts (n, d_c); more features, better samples."""
+
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Samples of a linear model on random cosines in place of the surrogate, where it has them."""
+        raise InvalidInput(f"`{type(self).__name__}` has no random cosines: use `Thompson()`")
 
     @abstractmethod
     def given(self, points: Tensor, values: Tensor | None = None) -> Posterior:

@@ -85,3 +85,31 @@ def matheron(
         return data.shift + data.scale * (data.mean + (left_weights[:, None, :] * left) @ right)
 
     return values
+
+
+def weight_space(
+    data: Data, targets: Tensor, contexts: Tensor, count: int, generator: Generator, features: int = 1024
+) -> Paths:
+    """As `matheron`, but the data correct the weights of the cosines instead of adding kernels.
+
+    This is a draw of Bayesian linear regression on the cosines, as the papers' code does it: good while the cosines far
+    outnumber the data.
+    """
+    kernel = data.kernel
+    waves = Waves.draw(data, features, generator)
+    weights = torch.randn(count, features, generator=generator, dtype=torch.float64)
+    x, c = data.points[:, : kernel.split], data.points[:, kernel.split :]
+    halves = (waves.of_decisions(x) * waves.of_contexts(c)).reshape(len(x), 2, features).sum(1)  # (t, F)
+    noise = math.sqrt(data.noise) * torch.randn(count, len(x), generator=generator, dtype=torch.float64)
+    missing = targets - data.mean - weights @ halves.T - noise
+    gram = halves @ halves.T
+    gram.diagonal().add_(data.noise)
+    solved = torch.linalg.solve(gram, missing.T).T
+    learned = (weights + solved @ halves).repeat(1, 2)
+    right = waves.of_contexts(contexts).T.contiguous()
+
+    def values(decisions: Tensor) -> Tensor:
+        left = waves.of_decisions(decisions)
+        return data.shift + data.scale * (data.mean + (learned[:, None, :] * left) @ right)
+
+    return values

@@ -17,7 +17,7 @@ from allweather.surrogates.fields import Data, ProductField
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.likelihood import Hyperparameters, cholesky
 from allweather.surrogates.low_rank import pivoted_root
-from allweather.surrogates.paths import matheron
+from allweather.surrogates.paths import matheron, weight_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +42,10 @@ class ProductPosterior(Posterior):
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples by Matheron's rule."""
         return matheron(self.data, self.targets, contexts, count, generator, features)
+
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Samples of Bayesian linear regression on random cosines."""
+        return weight_space(self.data, self.targets, contexts, count, generator, features)
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the joint posterior of each decision's contexts, exact where the context kernel has low rank."""
