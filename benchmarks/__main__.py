@@ -2,9 +2,15 @@
 
 import sys
 
-from benchmarks import ask_growth, asks, growth, worst_cases
+from benchmarks import ask_growth, asks, growth, methods, worst_cases
 
-ALL = {"asks": asks.main, "ask_growth": ask_growth.main, "worst_cases": worst_cases.main, "growth": growth.main}
+ALL = {
+    "asks": asks.main,
+    "ask_growth": ask_growth.main,
+    "methods": methods.main,
+    "worst_cases": worst_cases.main,
+    "growth": growth.main,
+}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ALL:

@@ -7,6 +7,7 @@ all n by a fixed linear map: an interpolative decomposition.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -99,6 +100,8 @@ def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) 
     """
     n = len(contexts)
     nothing_saved = Skeletons(None, np.arange(n))
+    if factor.nu != math.inf:  # the spectrum of a Matern falls too slowly
+        return nothing_saved
     root = pivoted_root(factor, torch.cat([contexts, anchors]), min(n, 256))
     if root is None:
         return nothing_saved

@@ -110,6 +110,7 @@ def weight_space(
 
     def values(decisions: Tensor) -> Tensor:
         left = waves.of_decisions(decisions)
-        return data.shift + data.scale * (data.mean + (learned[:, None, :] * left) @ right)
+        drawn: Tensor = data.shift + data.scale * (data.mean + (learned[:, None, :] * left) @ right)
+        return drawn
 
     return values
