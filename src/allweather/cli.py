@@ -78,7 +78,9 @@ def reproduce(
     console.print(f"[bold]{found.name}[/] ({found.source})\nThe paper: {found.claim}")
     if found.verdict:
         console.print(f"Here: {found.verdict}.")
-    table = Table(*map(str, found.table.columns))
+    table = Table()
+    for column in found.table.columns:
+        table.add_column(str(column).replace("_", " "), overflow="fold")
     for row in found.table.itertuples(index=False):
         table.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row))
     console.print(table)

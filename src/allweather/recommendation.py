@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -11,7 +12,9 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 from allweather.distances import Distance, TotalVariation
+from allweather.errors import require
 from allweather.space import Space
+from allweather.tensors import as_tensor
 from allweather.variables import Value
 
 LEVEL = 0.9
@@ -87,6 +90,14 @@ def describe(belief: Belief, decision: Tensor, space: Space, sign: int, radii: T
         distance=type(distance).__name__,
         radius=distance.number,
     )
+
+
+def checked_radii(radii: Sequence[float]) -> Tensor:
+    """The radii a user wants to know about, as a tensor."""
+    chosen = as_tensor(radii, "Study.recommend(radii=...)")
+    fits = chosen.ndim == 1 and len(chosen) > 0 and bool((chosen >= 0).all())
+    require(fits, "Study.recommend(radii=...)", "be numbers of at least 0", radii)
+    return chosen
 
 
 def _radii(distance: Distance) -> Tensor:

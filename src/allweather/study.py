@@ -22,10 +22,9 @@ from allweather.history import History
 from allweather.maximize import Search
 from allweather.methods import method as named_method
 from allweather.objectives import Objective
-from allweather.recommendation import Recommendation
+from allweather.recommendation import Recommendation, checked_radii
 from allweather.space import Space
 from allweather.surrogates import Surrogate
-from allweather.tensors import as_tensor
 from allweather.trials import Row, Trial, outcomes, plain, read_row, rows_of
 
 SIGNS = {"maximize": 1, "minimize": -1}
@@ -206,10 +205,7 @@ class Study:
         fits = objective is None or isinstance(objective, Objective)
         require(fits, "Study.recommend(objective=...)", "be an objective such as Expectation()", objective)
         situation = Situation.of(self.space, context, forecast, "Study.recommend")
-        chosen = None if radii is None else as_tensor(list(radii), "Study.recommend(radii=...)")
-        if chosen is not None:
-            fits = chosen.ndim == 1 and len(chosen) > 0 and bool((chosen >= 0).all())
-            require(fits, "Study.recommend(radii=...)", "be numbers of at least 0", radii)
+        chosen = None if radii is None else checked_radii(radii)
         with self._computing():
             return self._engine.recommend(self._history, situation, objective, chosen)
 

@@ -32,7 +32,8 @@ class Figure:
 
 
 def _kde(problems: Settings) -> list[Campaign]:
-    methods = ("sbo-kde", "drbo-kde", "drbo-mmd", "drbo-mmd-minimax", "stableopt", "gp-ucb")
+    others = _plain("sbo-kde", "drbo-kde", "drbo-mmd", "drbo-mmd-minimax", "stableopt")
+    methods = {**others, "gp-ucb": ("gp-ucb", {"surrogate": GP("matern", outputscale="fit")})}
     return [Campaign(problems, methods, range(100, 105), 100)]
 
 
