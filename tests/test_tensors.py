@@ -87,3 +87,15 @@ def test_crossings_of_smooth_steep_and_jumping_functions():
 
     found = crossing(function, torch.zeros(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64), 1e-10)
     torch.testing.assert_close(found, roots, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [100, 128, 1000, 4096, 5000])
+@pytest.mark.parametrize("shift", [0.0, -3.0, 1e9])
+def test_argsort_of_every_size_and_height(n, shift):
+    values = torch.randn(5, n, generator=torch.Generator().manual_seed(n), dtype=torch.float64) + shift
+    values[:, : n // 4] = values[:, n // 2 : n // 2 + n // 4]
+    order = argsort(values)
+    assert (order.sort(-1).values == torch.arange(n)).all()
+    ordered = values.gather(-1, order)
+    span = values.amax(-1, keepdim=True) - values.amin(-1, keepdim=True)
+    assert (ordered.diff() >= -1e-11 * span).all()

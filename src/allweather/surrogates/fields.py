@@ -118,19 +118,24 @@ class _Explained(torch.autograd.Function):
         unroot: Tensor,  # (t, t)
     ) -> Tensor:
         rows = max(1, BLOCK // bones.numel())
-        halves = [(block[:, None, :] * bones) @ unroot.T for block in near.split(rows)]
+        halves = [_half(block, bones, unroot) for block in near.split(rows)]
         # A single block is kept for the gradient; several are cheaper to compute again than to keep.
         ctx.half = halves[0] if len(halves) == 1 else None
         ctx.save_for_backward(near, bones, unroot)
         ctx.rows = rows
-        return torch.cat([half.square().sum(-1) for half in halves])
+        return torch.cat([half.square().sum(1) for half in halves])
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
         near, bones, unroot = ctx.saved_tensors
         gradients = []
         for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
-            half = ctx.half if ctx.half is not None else (block[:, None, :] * bones) @ unroot.T
-            back = (2 * weights[..., None] * half) @ unroot  # (b, r, t)
-            gradients.append((back * bones).sum(1))
+            half = ctx.half if ctx.half is not None else _half(block, bones, unroot)
+            back = (half * (2 * weights)[:, None, :]) @ bones  # (b, t, t)
+            gradients.append((back * unroot).sum(1))
         return torch.cat(gradients), None, None
+
+
+def _half(near: Tensor, bones: Tensor, unroot: Tensor) -> Tensor:
+    """(b, t, r) whose squares, summed over the data, are what is explained."""
+    return (near[:, None, :] * unroot) @ bones.T
