@@ -6,7 +6,6 @@ their code disagree about is in ERRATA; each docstring says what is run here.
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 from collections.abc import Callable
@@ -30,6 +29,7 @@ from allweather.objectives import (
     VarianceRegularised,
     WorstCase,
 )
+from allweather.registry import unknown
 from allweather.schedules import DensityRadius, DivergenceRadius, SampleMMDRadius, Schedule, TransportRadius
 from allweather.surrogates import GP, Surrogate
 
@@ -61,9 +61,7 @@ def method(name: str, **settings: Any) -> Composition:
     """
     recipe = _RECIPES.get(name) if isinstance(name, str) else None
     if recipe is None:
-        close = difflib.get_close_matches(str(name), _RECIPES, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(_RECIPES))}"
-        raise InvalidInput(f"`method(name=...)` knows no {name!r}; {hint}")
+        raise unknown("method(name=...)", name, _RECIPES)
     known = list(inspect.signature(recipe).parameters)
     strange = [setting for setting in settings if setting not in known]
     if strange:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import re
+from collections.abc import Iterable
 from typing import ClassVar, Self
 
 from allweather.errors import InvalidInput
@@ -47,10 +48,21 @@ class Named:
         """
         member = cls._members.get(name) if isinstance(name, str) else None
         if member is None:
-            close = difflib.get_close_matches(str(name), cls._members, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(cls._members))}"
-            raise InvalidInput(f"`{cls.__name__}.named(...)` knows no {name!r}; {hint}")
+            raise unknown(f"{cls.__name__}.named(...)", name, cls._members)
         return member  # type: ignore[return-value]
+
+
+def unknown(where: str, name: object, known: Iterable[str]) -> InvalidInput:
+    """The error for a name that nothing has, with the one that was probably meant.
+
+    Example:
+        >>> unknown("method(name=...)", "erb", ["erbo", "wdrbo"])
+        InvalidInput("`method(name=...)` knows no 'erb'; did you mean 'erbo'?")
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
+    return InvalidInput(f"`{where}` knows no {name!r}; {hint}")
 
 
 def kebab(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from allweather.benchmark.report import figure, paired, summary
 from allweather.contexts import KDE
 from allweather.errors import InvalidInput, require_count
 from allweather.problems.hartmann import COMPLICATED
+from allweather.registry import unknown
 
 
 class Reproduction(NamedTuple):
@@ -67,9 +67,7 @@ def reproduce(
     if name == "kde-table2":
         return _kde_table2(10 if quick else seeds or 100)
     if name not in FIGURES:
-        close = difflib.get_close_matches(str(name), reproducible(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(reproducible())}"
-        raise InvalidInput(f"`reproduce(name=...)` knows no {name!r}; {hint}")
+        raise unknown("reproduce(name=...)", name, reproducible())
     chosen = FIGURES[name]
     for number, where in ((seeds, "seeds"), (iterations, "iterations")):
         if number is not None:

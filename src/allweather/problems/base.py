@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +14,8 @@ from torch import Tensor
 from allweather.constraints import LinearConstraint
 from allweather.contexts import ContextModel, Reference
 from allweather.contexts.base import sobol
-from allweather.errors import InvalidInput, require, require_count, require_number
+from allweather.errors import require, require_count, require_number
+from allweather.registry import unknown as no_such
 from allweather.space import Space
 from allweather.surrogates import Surrogate
 from allweather.tensors import as_tensor
@@ -136,9 +136,7 @@ def problem(name: str, **options: Any) -> Problem:
     """
     builder = _BUILDERS.get(name) if isinstance(name, str) else None
     if builder is None:
-        close = difflib.get_close_matches(str(name), _BUILDERS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(problems())}"
-        raise InvalidInput(f"`problem(...)` knows no {name!r}; {hint}")
+        raise no_such("problem(...)", name, _BUILDERS)
     known = list(inspect.signature(builder).parameters)
     unknown = [option for option in options if option not in known]
     requirement = f"have options among {known}" if known else "have no options"
