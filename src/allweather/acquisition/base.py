@@ -23,6 +23,9 @@ Score = Callable[[Tensor], Tensor]
 A score may have an attribute `rough`: a cheaper score that is used to see which decisions are worth a closer look.
 """
 
+ROUGH = 128
+"""So many contexts of each kind, likely and merely possible, tell decisions apart."""
+
 
 @dataclass(frozen=True, eq=False)
 class Belief:
@@ -39,10 +42,13 @@ class Belief:
     generator: Generator
     """The only source of randomness."""
 
-    def rough(self) -> Belief:
-        """The same belief, cheaper and less accurate: enough to see which decisions are worth a closer look."""
-        belief = replace(self)
-        belief.__dict__["field"] = self.field.rough()
+    def rough(self) -> Belief | None:
+        """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""
+        chosen = self.reference.some(ROUGH)
+        if len(chosen) == len(self.reference.points):
+            return None
+        belief = replace(self, reference=self.reference.among(chosen))
+        belief.__dict__["field"] = self.field.rough(chosen)
         return belief
 
     @property
@@ -58,14 +64,11 @@ class Belief:
     def band(self, decisions: Tensor, width: float = 0.0) -> Band:
         """The functions within `width` standard deviations of the posterior mean."""
         if width == 0:
-            return Band(self.field.mean(decisions), None, lambda: self.field.slopes(decisions).mean)
-        mean, sd = self.field(decisions)
-
-        def upper_slopes() -> Tensor:
-            slope = self.field.slopes(decisions)
-            return slope.mean + width * slope.sd
-
-        return Band(mean, width * sd, upper_slopes)
+            mean, spread = self.field.mean(decisions), None
+        else:
+            mean, sd = self.field(decisions)
+            spread = width * sd
+        return Band(mean, spread, lambda: self.field.steepness(decisions, width))
 
     def incumbents(self, count: int) -> Tensor:
         """The decisions so far (at most `count`) that look best under the posterior mean."""

@@ -33,8 +33,9 @@ class UCB(Acquisition):
         width = as_schedule(self.width, "UCB(width=...)")(belief.progress)
         require(width >= 0, f"UCB(width=...) at step {belief.step}", "be at least 0", width)
 
-        score = _Optimism(belief, width)
-        score.rough = _Optimism(belief.rough(), width)
+        score, rough = _Optimism(belief, width), belief.rough()
+        if rough is not None:
+            score.rough = _Optimism(rough, width)
         return score
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 import torch
 from torch import Generator, Tensor
 
@@ -35,6 +36,26 @@ class Reference(NamedTuple):
         require(points.ndim == 2, f"{where}(points=...)", "have shape (n, d_c)", tuple(points.shape))
         require(points.shape[0] > 0, f"{where}(points=...)", "have at least one point", tuple(points.shape))
         return cls(points, as_weights(weights, points.shape[0], f"{where}(weights=...)").detach())
+
+    def some(self, most: int) -> Tensor:
+        """Indices (m,) of contexts that stand for all: at most so many with weight, and as many without.
+
+        Example:
+            >>> Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.0, 0.5]).some(2)
+            tensor([0, 1, 2])
+        """
+        shuffle = np.random.default_rng(0)  # the same for the same number of contexts
+        parts = []
+        for part in ((self.weights > 0).nonzero(), (self.weights <= 0).nonzero()):
+            few = len(part) <= 2 * most
+            parts.append(part[:, 0] if few else part[shuffle.permutation(len(part))[:most], 0])
+        chosen: Tensor = torch.cat(parts).sort().values
+        return chosen
+
+    def among(self, chosen: Tensor) -> Reference:
+        """This belief, if the context is one of those chosen."""
+        weights = self.weights[chosen]
+        return Reference(self.points[chosen], weights / weights.sum())
 
 
 class ContextModel(Named, ABC):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,14 @@ ENOUGH = 1e-10
 
 STUCK = 1e-8
 """And it is stuck, at a kink most likely, when its last evaluations gained less than this part."""
+
+
+class Climbed(NamedTuple):
+    """How far each start came, and what it learned on the way."""
+
+    points: np.ndarray  # (b, k)
+    values: np.ndarray  # (b,)
+    curvature: np.ndarray  # (b, r, r) along the basis, in the units of the scores
 
 
 @dataclass
@@ -50,9 +59,14 @@ class _Climbers:
 
 
 def climb(
-    slopes: Slopes, points: np.ndarray, polytope: Polytope, scale: float, steps: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The best points (b, k) found from each of the starting `points`, and their values (b,).
+    slopes: Slopes,
+    points: np.ndarray,
+    polytope: Polytope,
+    scale: float,
+    steps: int,
+    curvature: np.ndarray | None = None,
+) -> Climbed:
+    """The best points found from each of the starting `points`, and their values.
 
     Args:
         slopes: values and gradients, larger is better; neither need be finite.
@@ -60,18 +74,20 @@ def climb(
         polytope: where they may go.
         scale: the spread of the scores, which says how much of a difference matters.
         steps: how often `slopes` may be called.
+        curvature: (b, r, r) what an earlier climb learned about a function much like this one.
 
     Example:
         >>> free = Polytope(np.zeros((0, 1)), np.zeros((2, 0)), np.eye(1))
         >>> hill = lambda x, start: (-((x - 0.3) ** 2).sum(-1), -2 * (x - 0.3))
-        >>> climb(hill, np.array([[0.1], [0.9]]), free, 1.0, 20)[0].round(6)
+        >>> climb(hill, np.array([[0.1], [0.9]]), free, 1.0, 20).points.round(6)
         array([[0.3],
                [0.3]])
     """
     found = slopes(points, np.arange(len(points)))
     values, gradients = _downhill(found, polytope, scale)
     best_points, best_values = points.copy(), np.where(np.isnan(found[0]), -np.inf, found[0])
-    climbers = _begin(points, values, gradients)
+    climbers = _begin(points, values, gradients, curvature)
+    bends = climbers.curvature.copy()
     climbers = climbers.among(np.isfinite(values) & np.isfinite(gradients).all(-1))
     _aim(climbers, polytope.among(climbers.name))
     for _ in range(steps - 1):
@@ -84,11 +100,11 @@ def climb(
         moved = (trial - climbers.points) @ polytope.basis
         good = _settle(climbers, moved, values, gradients)
         climbers.points = np.where(good[:, None], trial, climbers.points)
-        names = climbers.name[good]
+        bends[climbers.name], names = climbers.curvature, climbers.name[good]
         best_points[names], best_values[names] = trial[good], found[0][good]
         climbers = climbers.among(~good | np.isfinite(climbers.gradients).all(-1))
         _aim(climbers, polytope.among(climbers.name))
-    return best_points, best_values
+    return Climbed(best_points, best_values, bends)
 
 
 @np.errstate(all="ignore")
@@ -99,11 +115,15 @@ def _downhill(found: tuple[np.ndarray, np.ndarray], polytope: Polytope, scale: f
     return np.where(np.isnan(values), np.inf, -values / scale), -slopes @ polytope.basis
 
 
-def _begin(points: np.ndarray, values: np.ndarray, gradients: np.ndarray) -> _Climbers:
+def _begin(
+    points: np.ndarray, values: np.ndarray, gradients: np.ndarray, curvature: np.ndarray | None
+) -> _Climbers:
     b, r = gradients.shape
-    # A first step of a few percent of the cube: less than the way to the next of the screened points.
-    curvature = np.linalg.norm(gradients, axis=-1) / 0.1
-    curvature = np.maximum(curvature, 1e-12)[:, None, None] * np.eye(r)
+    known = curvature is not None
+    if curvature is None:
+        # A first step of a few percent of the cube: less than the way to the next of the screened points.
+        guess = np.maximum(np.linalg.norm(gradients, axis=-1) / 0.1, 1e-12)
+        curvature = guess[:, None, None] * np.eye(r)
     return _Climbers(
         np.arange(b),
         points,
@@ -114,7 +134,7 @@ def _begin(points: np.ndarray, values: np.ndarray, gradients: np.ndarray) -> _Cl
         np.ones(b),
         np.full(b, np.inf),
         np.ones(b),
-        np.ones(b, dtype=bool),
+        np.full(b, not known),
     )
 
 

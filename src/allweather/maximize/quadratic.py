@@ -41,8 +41,46 @@ def model_step(
         size = np.abs(bend).max((-2, -1))[:, None] + np.abs(slope).max(-1, keepdims=True)
         # Rows 10,000 steps away are brought nearer, lest they cost the near ones their last digits.
         near = np.minimum(room[hit] / length, 1e4)
-        step[hit] = length * _interior_point(slope / size, bend / size[..., None], normals, near)
+        step[hit] = length * _constrained(slope / size, bend / size[..., None], normals, near)
     return step
+
+
+def _constrained(gradient: np.ndarray, curvature: np.ndarray, normals: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """Guess which rows bind, which is right nearly always; what is left takes the interior point method."""
+    steps, solved = _guessed(gradient, curvature, normals, room)
+    left = np.flatnonzero(~solved)
+    if len(left):
+        steps[left] = _interior_point(gradient[left], curvature[left], normals, room[left])
+    return steps
+
+
+def _guessed(
+    gradient: np.ndarray, curvature: np.ndarray, normals: np.ndarray, room: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Steps (b, k), and which of them (b,) meet all conditions of an optimum.
+
+    The rows that bind are first those that the free step breaks; then rows with a negative multiplier are let go, and
+    broken ones are added.
+    """
+    inverse = np.linalg.inv(curvature)
+    free, push = -_times(inverse, gradient), inverse @ normals.T
+    over, meet = free @ normals.T - room, normals @ push
+    can_bind, alone = np.diagonal(meet, axis1=1, axis2=2) > 1e-12, np.eye(len(normals))
+    binding = can_bind & (over > 0)
+    step, solved = free.copy(), np.zeros(len(free), dtype=bool)
+    for _ in range(4):
+        both = binding[:, :, None] & binding[:, None, :]
+        try:
+            dual = np.linalg.solve(np.where(both, meet, alone), np.where(binding, over, 0.0)[..., None])[..., 0]
+        except np.linalg.LinAlgError:  # rows that say the same
+            break
+        step = np.where(solved[:, None], step, free - _times(push, dual))
+        broken = step @ normals.T - room > 1e-12
+        solved = solved | ((dual >= 0) & ~broken).all(-1)
+        if solved.all():
+            break
+        binding = np.where(binding, dual > 0, can_bind & broken)
+    return step, solved
 
 
 def _interior_point(gradient: np.ndarray, curvature: np.ndarray, normals: np.ndarray, room: np.ndarray) -> np.ndarray:

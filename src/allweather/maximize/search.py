@@ -11,13 +11,17 @@ from torch import Tensor
 
 from allweather.constraints import LinearConstraint
 from allweather.errors import require, require_count
-from allweather.maximize.climb import climb
+from allweather.maximize.climb import Climbed, climb
 from allweather.maximize.discrete import listed, neighbours
 from allweather.maximize.region import Region
 from allweather.maximize.scores import Score, Scores, spread_of, starts_among
 from allweather.space import Box
 from allweather.tensors import as_tensor
 from allweather.variables import Context
+
+
+FINALISTS = 3
+"""So many of the peaks of a rough score are looked at more closely."""
 
 
 class Best(NamedTuple):
@@ -88,7 +92,7 @@ class Search:
         Args:
             function: maps decisions (b, d) to scores (b,), differentiable by torch. Scores that are NaN count as the
                 worst. Where there is no gradient, only scores decide. If it has an attribute `rough`, a cheaper
-                function much like it, the spread points are scored by that.
+                function much like it, that is climbed first, and the score itself only from the best of its peaks.
             generator: the source of randomness.
             near: (k, d) further decisions that deserve a look, such as the last best one.
         """
@@ -99,26 +103,37 @@ class Search:
             return _answer(everything, values)
         points = _distinct(np.concatenate([self._near(near), self.region.spread(int(self.raw or 1), generator)]))
         rough: Score | None = getattr(function, "rough", None)
-        values = (scores if rough is None else Scores(rough, self.block)).values(points)
+        survey = scores if rough is None else Scores(rough, self.block)
+        values = survey.values(points)
         chosen = starts_among(points, values, self.starts)
         if not len(chosen):
             return _answer(points, values if rough is None else scores.values(points))
         scale = spread_of(values)
-        if rough is not None:
-            points, values, chosen = points[chosen], scores.values(points[chosen]), np.arange(len(chosen))
-        found, heights = self._climbed(scores, points[chosen], values[chosen], scale)
+        points, values = points[chosen], values[chosen]
+        climbed = self._climbed(survey, points, values, scale)
+        if rough is not None:  # where the rough score ends, the score itself has not far to go
+            top = _peaks(climbed, FINALISTS)
+            points = climbed.points[top]
+            values = scores.values(points)
+            climbed = self._climbed(scores, points, values, scale, climbed.curvature[top])
+        found, heights = climbed.points, climbed.values
         if not self.region.real.all():
             found, heights = self._walked(scores, found, heights, scale)
         return _answer(np.concatenate([found, points]), np.concatenate([heights, values]))
 
     def _climbed(
-        self, scores: Scores, points: np.ndarray, values: np.ndarray, scale: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self,
+        scores: Scores,
+        points: np.ndarray,
+        values: np.ndarray,
+        scale: float,
+        curvature: np.ndarray | None = None,
+    ) -> Climbed:
         """Points (b, d) with their continuous columns improved, and their values."""
         real = self.region.real
         polytope = self.region.slice(points)
         if not polytope.basis.shape[1]:
-            return points, values
+            return Climbed(points, values, np.zeros((len(points), 0, 0)))
 
         def slopes(moved: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             whole = points[owners]
@@ -126,10 +141,10 @@ class Search:
             heights, gradients = scores.slopes(whole)
             return heights, gradients[:, real]
 
-        improved, heights = climb(slopes, points[:, real], polytope, scale, self.steps)
+        climbed = climb(slopes, points[:, real], polytope, scale, self.steps, curvature)
         points = points.copy()
-        points[:, real] = improved
-        return points, heights
+        points[:, real] = climbed.points
+        return climbed._replace(points=points)
 
     def _walked(
         self, scores: Scores, points: np.ndarray, values: np.ndarray, scale: float
@@ -145,7 +160,7 @@ class Search:
             # Continuous columns have not adapted yet: the second best may turn out the best.
             heights = scores.values(trials)
             tried = _best_of_each(owners, heights, 2)
-            climbed, heights = self._climbed(scores, trials[tried], heights[tried], scale)
+            climbed, heights, _ = self._climbed(scores, trials[tried], heights[tried], scale)
             owners = active[owners[tried]]
             top = _best_of_each(owners, heights, 1)
             top = top[heights[top] > values[owners[top]] + 1e-10 * scale]
@@ -185,6 +200,15 @@ def _distinct(points: np.ndarray) -> np.ndarray:
 def _answer(points: np.ndarray, values: np.ndarray) -> Best:
     first = int(np.argmax(values))
     return Best(torch.from_numpy(points[first].copy()), float(values[first]))
+
+
+def _peaks(climbed: Climbed, n: int) -> np.ndarray:
+    """Indices of the n best points, none next to a better one."""
+    order = np.argsort(-climbed.values, kind="stable")
+    points = climbed.points[order]
+    near = np.abs(points[:, None] - points).max(-1, initial=0.0) < 1e-2
+    followers = (near & np.tri(len(points), k=-1, dtype=bool)).any(-1)
+    return np.asarray(order[~followers][:n])
 
 
 def _best_of_each(owners: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:

@@ -30,8 +30,8 @@ class Band:
     """(..., n) the middle."""
     spread: Tensor | None = None
     """(..., n) how far the bounds are from it: a width times a standard deviation."""
-    upper_slopes: Callable[[], Tensor] | None = None
-    """Derivative (..., n, d_c) of the upper bound in the context, computed when asked for."""
+    steepness: Callable[[], Tensor] | None = None
+    """The largest norm (...,) of the upper bound's derivative in the context, computed when asked for."""
 
     @property
     def upper(self) -> Tensor:

@@ -113,11 +113,9 @@ class LipschitzRegularised(Objective):
 
     def upper(self, band: Band, reference: Reference) -> Tensor:
         """The mean of the upper bound less the steepest gradient of the upper bound."""
-        if band.upper_slopes is None:
+        if band.steepness is None:
             return self(band.upper, reference)
-        tiny = 1e-300  # the root of zero has no gradient
-        steepest = (band.upper_slopes().square().sum(-1) + tiny).sqrt().amax(-1)
-        return band.upper @ reference.weights - _number(self) * steepest
+        return band.upper @ reference.weights - _number(self) * band.steepness()
 
 
 def _require_radius(objective: VarianceRegularised | RangeRegularised | LipschitzRegularised) -> None:

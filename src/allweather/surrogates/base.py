@@ -39,9 +39,16 @@ class Field(ABC):
     def slopes(self, decisions: Tensor) -> Moments:
         """Derivatives of mean and standard deviation in the context, (b, n, d_c) each, differentiable."""
 
-    def rough(self) -> Field:
-        """A cheaper field that is good enough to tell decisions apart; this one, if there is none."""
-        return self
+    def steepness(self, decisions: Tensor, width: float) -> Tensor:
+        """The largest norm (b,) of the derivative of `mean + width * sd` in the context, differentiable."""
+        slope = self.slopes(decisions)
+        tiny = 1e-300  # the root of zero has no gradient
+        norms = ((slope.mean + width * slope.sd).square().sum(-1) + tiny).sqrt()
+        return norms.amax(-1)
+
+    @abstractmethod
+    def rough(self, chosen: Tensor) -> Field:
+        """The field at some of its contexts, by their indices (m,), good enough to tell decisions apart."""
 
 
 Paths = Callable[[Tensor], Tensor]

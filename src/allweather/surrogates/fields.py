@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -51,12 +52,17 @@ class ProductField(Field):
         self._skeletons = skeletons(kernel.factor, self._scaled, self._anchors, signal)
         self._use(EXACT)
 
-    def rough(self) -> ProductField:
-        """The same field on fewer contexts still: standard deviations to a few per cent."""
-        if self._skeletons.triangle is None:
-            return self
+    def rough(self, chosen: Tensor) -> ProductField:
+        """The field at some contexts, on a smaller skeleton still: standard deviations to a few per cent."""
         field = copy(self)
-        field._use(ROUGH)
+        field.__dict__.pop("_context_slopes", None)
+        field._scaled, field._correlations = self._scaled[chosen], self._correlations[chosen]
+        if self._skeletons.triangle is None:
+            field._bones = field._correlations
+            return field
+        bones, spread = self._skeletons.to(ROUGH)
+        assert spread is not None  # there is a triangle
+        field._bones, field._spread = self._correlations[bones], spread[:, chosen]
         return field
 
     def _use(self, accuracy: float) -> None:
@@ -80,16 +86,27 @@ class ProductField(Field):
 
     def slopes(self, decisions: Tensor) -> Moments:
         """The derivatives in the context, from those of the kernel."""
-        data, kernel = self._data, self._data.kernel
+        data, slope = self._data, self._context_slopes
         near = self.near(decisions)
-        slope = kernel.factor.slopes(self._scaled, self._anchors) / kernel.lengthscales[kernel.split :]  # (n, t, d_c)
         mean = torch.einsum("bt,nte->bne", near * data.weights, slope)
         half = (near[:, None, :] * self._correlations) @ data.unroot.T  # (b, n, t)
         explained = half.square().sum(-1)
         solved = near[:, None, :] * (half @ data.unroot)
-        steepness = 2 * torch.einsum("bnt,nte->bne", solved, slope)
-        sd = _root(kernel.outputscale, explained)
-        return Moments(data.scale * mean, -data.scale * steepness / (2 * sd[..., None]))
+        steepness = torch.einsum("bnt,nte->bne", solved, slope)
+        sd = _root(data.kernel.outputscale, explained)
+        return Moments(data.scale * mean, -data.scale * steepness / sd[..., None])
+
+    def steepness(self, decisions: Tensor, width: float) -> Tensor:
+        """Its gradient in closed form, since this is what costs most where it is asked for."""
+        near, data = self.near(decisions), self._data
+        steepest: Tensor = _Steepest.apply(near, self._correlations, self._context_slopes, data, width)  # type: ignore[no-untyped-call]
+        return data.scale * steepest
+
+    @cached_property
+    def _context_slopes(self) -> Tensor:
+        """(n, t, d_c) of the correlations."""
+        kernel = self._data.kernel
+        return kernel.factor.slopes(self._scaled, self._anchors) / kernel.lengthscales[kernel.split :]
 
     def near(self, decisions: Tensor) -> Tensor:
         """Prior covariances (b, t) with the data as far as the decisions decide them."""
@@ -134,6 +151,45 @@ class _Explained(torch.autograd.Function):
             back = (half * (2 * weights)[:, None, :]) @ bones  # (b, t, t)
             gradients.append((back * unroot).sum(1))
         return torch.cat(gradients), None, None
+
+
+class _Steepest(torch.autograd.Function):
+    """The largest norm (b,) of the derivative of `mean + width * sd` in the context, in standardised units.
+
+    With `y = K^-1 (near * correlations)` and S the correlations' derivatives in the context, the derivative is
+    `S' (near * (weights - width * y / sd))`.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        near: Tensor,  # (b, t)
+        correlations: Tensor,  # (n, t)
+        slope: Tensor,  # (n, t, d_c)
+        data: Data,
+        width: float,
+    ) -> Tensor:
+        half = (near[:, None, :] * correlations) @ data.unroot.T  # (b, n, t)
+        sd = _root(data.kernel.outputscale, half.square().sum(-1))
+        y = half @ data.unroot
+        pull = data.weights - y * (width / sd)[..., None]
+        derivative = torch.einsum("bnt,nte->bne", near[:, None, :] * pull, slope)
+        steepest, where = derivative.norm(dim=-1).max(-1)
+        row = torch.arange(len(near))
+        ctx.chosen = correlations[where], slope[where], y[row, where], sd[row, where, None], pull[row, where]
+        ctx.direction = derivative[row, where] / steepest.clamp_min(1e-300)[:, None]
+        ctx.near, ctx.data, ctx.width = near, data, width
+        return steepest
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None, None, None]:
+        correlations, slope, y, sd, pull = ctx.chosen
+        along = (slope @ ctx.direction[..., None])[..., 0]  # (b, t)
+        weighed = ctx.near * along
+        solved = (weighed @ ctx.data.unroot.T) @ ctx.data.unroot
+        in_sd = (weighed * y).sum(-1, keepdim=True) / sd**2
+        gradient = pull * along - ctx.width / sd * correlations * (solved + in_sd * y)
+        return upstream[0][:, None] * gradient, None, None, None, None
 
 
 def _half(near: Tensor, bones: Tensor, unroot: Tensor) -> Tensor:

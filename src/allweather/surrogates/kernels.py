@@ -98,23 +98,6 @@ class ProductKernel:
             return self.outputscale * factor(torch.cat([xa, ca], -1), torch.cat([xb, cb], -1))
         return self.outputscale * factor(xa, xb) * factor(ca, cb)
 
-    def gradients(self, points: Tensor, covariance: Tensor, upstream: Tensor) -> Tensor:
-        """Derivatives (d + 1,) in the logarithms of lengthscales and outputscale.
-
-        Args:
-            points: (t, d) joint points.
-            covariance: (t, t) their covariances.
-            upstream: (t, t) symmetric, the derivative of something in the covariances.
-        """
-        factor, pull = self.factor, upstream * covariance
-        in_scale = pull.sum().reshape(1)
-        if factor.nu == math.inf:
-            return torch.cat([_stretch(points / self.lengthscales, pull), in_scale])
-        halves = self.scaled(points)
-        squared = [squared_distances(half, half) for half in halves]
-        steeper = [factor.steepness(each) / factor.of(each) for each in squared]
-        return torch.cat([*(_stretch(half, pull * each) for half, each in zip(halves, steeper, strict=True)), in_scale])
-
     def gpytorch(self) -> Kernel:
         """The same kernel as a GPyTorch module."""
         d, split = len(self.lengthscales), self.split
@@ -130,11 +113,6 @@ class ProductKernel:
         scaled = ScaleKernel(product).double()
         scaled.outputscale = self.outputscale
         return scaled
-
-
-def _stretch(scaled: Tensor, pull: Tensor) -> Tensor:
-    """The sums (d,) of pull * (a - b)^2 over all pairs of points, without a table per column."""
-    return 2 * (pull.sum(1) @ scaled.square() - (scaled * (pull @ scaled)).sum(0))
 
 
 def _matern(nu: float, active: tuple[int, ...]) -> Kernel:

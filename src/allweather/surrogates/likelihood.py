@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy.optimize
 import torch
+from scipy.linalg.lapack import dpotrf, dpotri
 from torch import Tensor
 
 from allweather.errors import AllweatherError
-from allweather.surrogates.kernels import ProductKernel
+from allweather.surrogates.kernels import SMOOTHNESS, ProductKernel
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
@@ -102,25 +105,48 @@ class Evidence:
 
     def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
         """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""
-        natural = torch.tensor(logarithms, dtype=torch.float64).exp()
-        kernel = ProductKernel(self.family, natural[:-2], natural[-2], self.split)
-        covariance = kernel(self.points, self.points)
-        t = len(self.targets)
-        noisy = covariance.clone()
-        noisy.diagonal().add_(natural[-1])
-        root = cholesky(noisy)
-        inverse = torch.cholesky_inverse(root)
+        natural = np.exp(logarithms)
+        scaled = [half / natural[columns] for half, columns in self._halves]
+        correlations, steepness = zip(*(self._correlated(half) for half in scaled), strict=True)
+        covariance = natural[-2] * math.prod(correlations)
+        t = len(covariance)
+        root, inverse = _factorised(covariance + natural[-1] * np.eye(t))
+        targets = self.targets.numpy()
         if self.free_mean:
             row = inverse.sum(0)
-            mean = float(row @ self.targets / row.sum())
-        residual = self.targets - mean
+            mean = float(row @ targets / row.sum())
+        residual = targets - mean
         weights = inverse @ residual
-        value = 0.5 * residual @ weights + root.diagonal().log().sum() + 0.5 * t * math.log(2 * math.pi)
-        slope = 0.5 * (inverse - torch.outer(weights, weights))
-        in_noise = slope.diagonal().sum() * natural[-1]
-        gradient = torch.cat([kernel.gradients(self.points, covariance, slope), in_noise.reshape(1)]).numpy()
+        value = 0.5 * residual @ weights + np.log(root.diagonal()).sum() + 0.5 * t * math.log(2 * math.pi)
+        slope = 0.5 * (inverse - weights[:, None] * weights)
+        pull = slope * covariance
+        stretches = [_stretch(half, pull * steep) for half, steep in zip(scaled, steepness, strict=True)]
+        gradient = np.concatenate([*stretches, [pull.sum(), np.trace(slope) * natural[-1]]])
         density, density_gradient = self._log_prior(logarithms)
         return float(value) - density, gradient - density_gradient, mean
+
+    @cached_property
+    def _halves(self) -> list[tuple[np.ndarray, slice]]:
+        """The columns (t, k) that share a factor of the kernel, and where they are; those of an RBF need no split."""
+        points, d = self.points.numpy(), self.points.shape[1]
+        ends = [d] if SMOOTHNESS[self.family] == math.inf else [self.split, d]
+        columns = [slice(low, high) for low, high in pairwise([0, *ends])]
+        return [(points[:, part], part) for part in columns]
+
+    def _correlated(self, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
+        """Correlations (t, t) of scaled points, and minus twice the derivative of their log in the squared distance."""
+        squared = np.zeros((len(scaled), len(scaled)))
+        for column in scaled.T:
+            squared += (column[:, None] - column) ** 2
+        nu = SMOOTHNESS[self.family]
+        if nu == math.inf:
+            return np.exp(-0.5 * squared), 1.0
+        r = np.sqrt(2 * nu * squared)
+        linear = 1 + r
+        if nu == 1.5:
+            return linear * np.exp(-r), 3 / linear
+        quadratic = linear + r**2 / 3
+        return quadratic * np.exp(-r), 5 / 3 * linear / quadratic
 
     def _log_prior(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
         """Log densities of the free hyperparameters (in their natural scale), and their gradient."""
@@ -137,13 +163,25 @@ class Evidence:
         return float(density[self.free].sum()), np.where(self.free, gradient, 0.0)
 
 
-def cholesky(matrix: Tensor) -> Tensor:
+def _stretch(scaled: np.ndarray, pull: np.ndarray) -> np.ndarray:
+    """The sums (d,) of pull * (a - b)^2 over all pairs of points, without a table per column."""
+    return np.asarray(2 * (pull.sum(1) @ scaled**2 - (scaled * (pull @ scaled)).sum(0)))
+
+
+def _factorised(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lower Cholesky factor and the inverse of a covariance matrix."""
+    root = cholesky(matrix)
+    inverse, _ = dpotri(root, lower=1)  # its lower half
+    inverse = np.tril(inverse)
+    return root, inverse + np.tril(inverse, -1).T
+
+
+def cholesky(matrix: np.ndarray) -> np.ndarray:
     """The lower Cholesky factor, with as little added to the diagonal as it takes."""
-    root: Tensor
-    root, failed = torch.linalg.cholesky_ex(matrix)
+    root, failed = dpotrf(matrix, lower=1)
     size = float(matrix.diagonal().mean())
     for power in range(-10, 0):
-        if not int(failed):
-            return root
-        root, failed = torch.linalg.cholesky_ex(matrix + 10.0**power * size * torch.eye(len(matrix)))
+        if not failed:
+            return np.asarray(root)
+        root, failed = dpotrf(matrix + 10.0**power * size * np.eye(len(matrix)), lower=1)
     raise AllweatherError("a covariance matrix is not positive definite; are the outcomes finite?")

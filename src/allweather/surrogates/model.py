@@ -102,6 +102,10 @@ class ModelField(Field):
         blocks = [self._moments(joint(block, self._contexts)) for block in decisions.split(rows)]
         return Moments(*(torch.cat(part) for part in zip(*blocks, strict=True)))
 
+    def rough(self, chosen: Tensor) -> ModelField:
+        """The model at these contexts only."""
+        return ModelField(self._model, self._contexts[chosen])
+
     def slopes(self, decisions: Tensor) -> Moments:
         """By automatic differentiation of the model's posterior."""
         points = joint(decisions, self._contexts)

@@ -115,7 +115,7 @@ def _conditioned(
 ) -> ProductPosterior:
     covariance = kernel(points, points)
     covariance.diagonal().add_(fitted.noise)
-    root = cholesky(covariance)
+    root = torch.from_numpy(cholesky(covariance.numpy()))
     identity = torch.eye(len(points), dtype=torch.float64)
     unroot = torch.linalg.solve_triangular(root, identity, upper=False)
     weights = torch.cholesky_solve((targets - fitted.mean)[:, None], root)[:, 0]
