@@ -62,17 +62,18 @@ class Straightforward(AcquisitionFunction):
         return self.inner(upper)
 
 
-def solver(weights: Tensor, radius: float) -> Inner:
-    """The worst expectation within a total variation by a convex program per decision."""
+def solver(weights: Tensor, radius: float, compiled: bool = True) -> Inner:
+    """The worst expectation within a total variation by a convex program per decision, the same or a new one."""
     p, n = weights.numpy(), len(weights)
     q, f = cp.Variable(n, nonneg=True), cp.Parameter(n)
-    program = cp.Problem(cp.Minimize(f @ q), [cp.sum(q) == 1, cp.norm1(q - p) <= radius])
+    rules = [cp.sum(q) == 1, cp.norm1(q - p) <= radius]
+    program = cp.Problem(cp.Minimize(f @ q), rules)
 
     def inner(upper: Tensor) -> Tensor:
         worst = []
         for row in upper.detach().numpy():
             f.value = row
-            program.solve(solver=cp.CLARABEL)
+            (program if compiled else cp.Problem(cp.Minimize(row @ q), rules)).solve(solver=cp.CLARABEL)
             worst.append(torch.from_numpy(q.value))
         return (torch.stack(worst) * upper).sum(-1)
 

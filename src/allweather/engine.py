@@ -68,8 +68,9 @@ class Engine:
         fitted = belief.surrogate.hyperparameters
         pending, failed = history.unresolved(self._usual(belief, situation), belief.generator)
         belief = _aware(belief, pending, failed)
-        with self.watch("factorise"):
-            _ = belief.field
+        if self.parts.acquisition.uses_field:
+            with self.watch("factorise"):
+                _ = belief.field
         with self.watch("maximise"):
             score = self.parts.acquisition.build(belief)
             decision = self.search.best(score, belief.generator).decision

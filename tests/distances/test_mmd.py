@@ -167,3 +167,23 @@ def test_a_kernel_of_ones_own_is_checked():
 def test_bad_declarations_are_refused(declaration):
     with pytest.raises(InvalidInput, match="MMD"):
         declaration()
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (1.0, 1.0), (0.0, 1.0), (0.3, 2.0)])
+@pytest.mark.parametrize("radius", [0.0, 1e-3, 0.05, 0.4, 3.0])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_ceilings_are_never_below_what_they_bound(alpha, beta, radius, zeros):
+    source = torch.Generator().manual_seed(5)
+    points = torch.linspace(0, 1, 24, dtype=torch.float64)[:, None]
+    weights = torch.rand(24, generator=source, dtype=torch.float64)
+    weights = torch.where(torch.arange(24) % 3 == 0, 0.0, weights) if zeros else weights
+    reference = Reference(points, weights / weights.sum())
+    rough = torch.randn(40, 24, generator=source, dtype=torch.float64)
+    values = torch.cat([rough, rough.cumsum(-1), torch.ones(1, 24, dtype=torch.float64)])
+    distance = MMD(radius, lengthscale=0.1)
+    worst = distance.worst_case(values, reference)
+    limit = distance.ceiling(reference, alpha, beta, radius)(values)
+    exact = alpha * worst.value + beta * worst.slope
+    assert bool((limit >= exact - 1e-7 * (1 + exact.abs())).all())
+    loose = (limit - exact)[40:80].median() / (values[40:80].amax(-1) - values[40:80].amin(-1)).median()
+    assert beta > 0 or loose < 0.3

@@ -199,17 +199,45 @@ def test_mistakes_are_named(mistake, message):
 
 
 def test_a_rough_score_only_decides_where_to_look():
-    def score(u):
-        return -((u - 0.3) ** 2).sum(-1)
+    looked, exact = [], []
 
-    looked = []
+    def score(u):
+        exact.append(len(u))
+        return -((u - 0.3) ** 2).sum(-1)
 
     def rough(u):
         looked.append(len(u))
-        return score(u) + 100.0
+        return 100.0 - ((u - 0.31) ** 2).sum(-1)
 
     score.rough = rough
     best = Search(cube(2), raw=100).best(score, seeded())
     assert sum(looked[:2]) == 100
+    assert 0 < len(exact) <= 10
     assert best.value == pytest.approx(0.0, abs=1e-9)
     assert best.decision.tolist() == pytest.approx([0.3, 0.3], abs=1e-4)
+
+
+def test_a_rough_score_may_have_its_peak_elsewhere():
+    def score(u):
+        return branin(u)
+
+    score.rough = lambda u: branin(u) + 5 * u[:, 0]
+    best = Search(cube(2)).best(score, seeded())
+    assert best.value == pytest.approx(-0.39788735773, abs=1e-6)
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.1, 10.0])
+def test_bounds_spare_scores_and_change_nothing(slack):
+    scored = []
+
+    def score(u):
+        scored.extend(u.tolist())
+        return branin(u)
+
+    score.bound = lambda u: branin(u) + slack * (1 + u[:, 0])
+    candidates = torch.rand(3000, 2, generator=seeded(1), dtype=torch.float64)
+    best = Search(cube(2), candidates=candidates).best(score, seeded())
+    assert best.value == branin(candidates).max().item()
+    assert torch.equal(best.decision, candidates[branin(candidates).argmax()])
+    assert len(scored) < 2000
+    assert len(scored) == len({tuple(point) for point in scored})

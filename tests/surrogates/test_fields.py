@@ -3,7 +3,7 @@ import torch
 from tests.surrogates.tables import table, uniform
 
 from allweather.observations import Observations
-from allweather.surrogates import GP
+from allweather.surrogates import GP, Field
 from allweather.surrogates.low_rank import EXACT, pivoted_root, skeletons
 from allweather.surrogates.model import ModelField
 
@@ -48,16 +48,37 @@ def test_it_stays_so_for_any_lengthscale_and_little_noise(lengthscale, columns):
 def test_smooth_posteriors_are_computed_on_few_contexts():
     field = GP(lengthscales=1.0).fit(table(60)).field(uniform(1024, 2))
     assert len(field._bones) < 120
-    assert len(field.rough()._bones) < 50
+    assert len(field.rough(torch.arange(1024))._bones) < 50
 
 
 def test_the_rough_field_tells_decisions_apart():
     field = GP().fit(table(60)).field(uniform(1024, 2))
     decisions = uniform(20, 2, seed=5)
     mean, sd = field(decisions)
-    rough_mean, rough_sd = field.rough()(decisions)
-    torch.testing.assert_close(rough_mean, mean)
-    assert 0 < (rough_sd - sd).abs().max() < 5e-2 * sd.max()
+    chosen = torch.arange(5, 1024, 7)
+    rough_mean, rough_sd = field.rough(chosen)(decisions)
+    torch.testing.assert_close(rough_mean, mean[:, chosen])
+    assert 0 < (rough_sd - sd[:, chosen]).abs().max() < 5e-2 * sd.max()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern32", "matern52"])
+def test_some_contexts_of_a_field_are_those_contexts(kernel):
+    posterior, contexts, chosen = GP(kernel).fit(table(20)), uniform(40, 2), torch.tensor([3, 17, 18])
+    field, decisions = posterior.field(contexts), uniform(5, 2, seed=5)
+    _ = field.slopes(decisions)  # what is remembered for all contexts must not be taken for that of some
+    rough, alone = field.rough(chosen), posterior.field(contexts[chosen])
+    torch.testing.assert_close(rough(decisions), alone(decisions), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(rough.slopes(decisions), alone.slopes(decisions))
+
+
+@pytest.mark.parametrize("width", [0.0, 1.5])
+@pytest.mark.parametrize("kernel", ["rbf", "matern32", "matern52"])
+def test_the_steepest_slope_and_its_gradient(kernel, width):
+    field, decisions = GP(kernel).fit(table(20)).field(uniform(30, 2)), uniform(5, 2, seed=5).requires_grad_()
+    fast, by_torch = field.steepness(decisions, width), Field.steepness(field, decisions, width)
+    torch.testing.assert_close(fast, by_torch)
+    gradients = [torch.autograd.grad(each.sum(), decisions)[0] for each in (fast, by_torch)]
+    torch.testing.assert_close(*gradients, rtol=1e-8, atol=1e-10)
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
@@ -20,7 +21,8 @@ from allweather.surrogates import Field, Posterior
 Score = Callable[[Tensor], Tensor]
 """Decisions (b, d_x) to scores (b,), differentiable, larger is better.
 
-A score may have an attribute `rough`: a cheaper score that is used to see which decisions are worth a closer look.
+A score may have an attribute `rough`, a cheaper score that is used to see which decisions are worth a closer look, and
+an attribute `bound`, a cheaper function that is never below it, so that of many candidates few need scoring.
 """
 
 ROUGH = 128
@@ -86,6 +88,9 @@ class Belief:
 
 class Acquisition(Named, ABC):
     """A way to choose the next decision: the maximum of what `build` returns."""
+
+    uses_field: ClassVar[bool] = True
+    """Whether it looks at posterior means and deviations, and not only at samples."""
 
     @abstractmethod
     def build(self, belief: Belief) -> Score:

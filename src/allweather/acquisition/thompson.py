@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -16,6 +17,8 @@ from allweather.surrogates import Paths
 class Thompson(Acquisition):
     """The objective of one posterior sample path (bocu, Alg. 1), drawn once per decision asked for."""
 
+    uses_field: ClassVar[bool] = False
+
     features: int = 1024
     """Random cosines that make the prior's sample."""
 
@@ -24,15 +27,31 @@ class Thompson(Acquisition):
 
     def build(self, belief: Belief) -> Score:
         """The sampled function's objective."""
-        path = self._path(belief)
-
-        def score(decisions: Tensor) -> Tensor:
-            return belief.objective.upper(Band(path(decisions)[0]), belief.reference)
-
+        score = _Sampled(belief, self._path(belief))
+        limit = belief.objective.ceiling(belief.reference)
+        if limit is not None:
+            score.bound = lambda decisions: limit(score.band(decisions))
         return score
 
     def _path(self, belief: Belief) -> Paths:
         return belief.surrogate.paths(belief.reference.points, 1, belief.generator, self.features)
+
+
+class _Sampled:
+    """The objective of one sampled function."""
+
+    bound: Score
+
+    def __init__(self, belief: Belief, path: Paths) -> None:
+        self._belief, self._path = belief, path
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,)."""
+        return self._belief.objective.upper(self.band(decisions), self._belief.reference)
+
+    def band(self, decisions: Tensor) -> Band:
+        """The function's values (b, n): a band without spread."""
+        return Band(self._path(decisions)[0])
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,9 @@ class UCB(Acquisition):
         score, rough = _Optimism(belief, width), belief.rough()
         if rough is not None:
             score.rough = _Optimism(rough, width)
+        limit = belief.objective.ceiling(belief.reference)
+        if limit is not None:
+            score.bound = lambda decisions: limit(belief.band(decisions, width))
         return score
 
 
@@ -43,6 +46,7 @@ class _Optimism:
     """The objective's upper bound as a function of decisions."""
 
     rough: _Optimism
+    bound: Score
 
     def __init__(self, belief: Belief, width: float) -> None:
         self._belief, self._width = belief, width

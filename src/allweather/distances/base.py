@@ -16,6 +16,7 @@ from allweather.registry import Named
 from allweather.schedules import Custom, Progress, Schedule
 from allweather.tensors import ROUNDING, as_tensor, crossing, increasing_root, with_gradient
 
+Ceiling = Callable[[Tensor], Tensor]
 Radius = float | Schedule | Callable[[int], float]
 
 
@@ -150,6 +151,10 @@ class Distance(Named, ABC):
             steepest = -self.sensitivity(values, reference) if self.rate == 1 else torch.full_like(mean, torch.inf)
             result = torch.where(at_mean, steepest, result)
         return torch.where(target <= lowest, 0.0, result)
+
+    def ceiling(self, reference: Reference, alpha: float, beta: float, radius: float) -> Ceiling | None:
+        """A function of values (..., n) that is never below `alpha v + beta delta`, if there is a much cheaper one."""
+        return None
 
     def _rows(self, n: int) -> int:
         """How many decisions to solve at a time."""

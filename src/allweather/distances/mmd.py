@@ -11,8 +11,9 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from allweather.contexts import Reference
-from allweather.distances.base import Distance, Worst
+from allweather.distances.base import Ceiling, Distance, Worst
 from allweather.distances.kernel_ball import KernelBall
+from allweather.distances.kernel_bounds import bracketed
 from allweather.distances.kernel_worst import slope_gradient, worst_in_ball
 from allweather.errors import require, require_number
 from allweather.tensors import as_tensor, pairwise, with_gradient
@@ -71,6 +72,18 @@ class MMD(Distance):
         projected = self._ball(reference).project(values.reshape(-1, values.shape[-1]))
         length = (values * projected.reshape(values.shape)).sum(-1).clamp_min(1e-300)
         return -length.sqrt()
+
+    def ceiling(self, reference: Reference, alpha: float, beta: float, radius: float) -> Ceiling:
+        """From what is known about v without solving for it."""
+        ball, p = self._ball(reference), reference.weights
+
+        def limit(values: Tensor) -> Tensor:
+            flat = values.reshape(-1, values.shape[-1])
+            lowest = flat.amin(-1, keepdim=True)  # what all values share says nothing, and costs digits
+            limit = bracketed(ball, flat - lowest, p, radius).ceiling(alpha, beta) + alpha * lowest[:, 0]
+            return limit.reshape(values.shape[:-1])
+
+        return limit
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         ball = self._ball(reference)

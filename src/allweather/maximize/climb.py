@@ -22,7 +22,7 @@ Slopes = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 ENOUGH = 1e-10
 """A start has arrived when its model promises less than this part of the spread of all scores."""
 
-STUCK = 1e-8
+STUCK = 1e-7
 """And it is stuck, at a kink most likely, when its last evaluations gained less than this part."""
 
 
@@ -48,6 +48,8 @@ class _Climbers:
     reach: np.ndarray  # (b,) how far to go at most, after a step that failed
     recent: np.ndarray  # (b,) what the last few evaluations gained
     fresh: np.ndarray  # (b,) whether the curvature is still a guess
+    other: np.ndarray  # (b, r) the gradient seen on the other side of a kink
+    below: np.ndarray  # (b,) how far that side's tangent lies below the value here; infinite where there is none
 
     def among(self, alive: np.ndarray) -> _Climbers:
         return _Climbers(*(part[alive] for part in vars(self).values()))
@@ -115,9 +117,7 @@ def _downhill(found: tuple[np.ndarray, np.ndarray], polytope: Polytope, scale: f
     return np.where(np.isnan(values), np.inf, -values / scale), -slopes @ polytope.basis
 
 
-def _begin(
-    points: np.ndarray, values: np.ndarray, gradients: np.ndarray, curvature: np.ndarray | None
-) -> _Climbers:
+def _begin(points: np.ndarray, values: np.ndarray, gradients: np.ndarray, curvature: np.ndarray | None) -> _Climbers:
     b, r = gradients.shape
     known = curvature is not None
     if curvature is None:
@@ -135,6 +135,8 @@ def _begin(
         np.full(b, np.inf),
         np.ones(b),
         np.full(b, not known),
+        np.zeros((b, r)),
+        np.full(b, np.inf),
     )
 
 
@@ -142,9 +144,19 @@ def _aim(climbers: _Climbers, polytope: Polytope) -> None:
     """New steps, no longer than each climber's reach."""
     if len(climbers.name):
         sides, room = polytope.rows(climbers.points)
-        climbers.steps = model_step(climbers.gradients, climbers.curvature, sides, room)
+        climbers.steps = model_step(_mixed(climbers), climbers.curvature, sides, room)
         length = np.linalg.norm(climbers.steps, axis=-1)
         climbers.length = np.where(length > climbers.reach, climbers.reach / np.maximum(length, 1e-300), 1.0)
+
+
+@np.errstate(all="ignore")
+def _mixed(climbers: _Climbers) -> np.ndarray:
+    """Gradients (b, r) of the lower tangents' best mixture: at a kink the way down is between its two sides."""
+    turn = climbers.other - climbers.gradients
+    weighed = np.linalg.solve(climbers.curvature + 1e-300 * np.eye(turn.shape[-1]), turn[..., None])[..., 0]
+    share = (-climbers.below - (weighed * climbers.gradients).sum(-1)) / (weighed * turn).sum(-1)
+    share = np.where(np.isfinite(climbers.below) & np.isfinite(share), np.clip(share, 0.0, 1.0), 0.0)
+    return np.asarray(climbers.gradients + share[:, None] * turn)
 
 
 def _moving(climbers: _Climbers, lowest: float) -> np.ndarray:
@@ -185,6 +197,7 @@ def _settle(climbers: _Climbers, moved: np.ndarray, values: np.ndarray, gradient
     # A step too far shows how the slope turns, which at a kink is all there is to learn.
     learn = finite & (good | ((moved * change).sum(-1) > 0))
     _learn(climbers, learn, moved, change)
+    _remember(climbers, good, moved, values, gradients)
     parabola = 0.5 * fall / (values - climbers.values + fall)
     parabola = np.where(np.isfinite(parabola), np.clip(parabola, 0.1, 0.5), 0.1)
     climbers.reach = np.where(good, np.inf, parabola * np.linalg.norm(moved, axis=-1))
@@ -192,6 +205,25 @@ def _settle(climbers: _Climbers, moved: np.ndarray, values: np.ndarray, gradient
     climbers.values = np.where(good, values, climbers.values)
     climbers.gradients = np.where(good[:, None], gradients, climbers.gradients)
     return np.asarray(good)
+
+
+@np.errstate(all="ignore")
+def _remember(
+    climbers: _Climbers, good: np.ndarray, moved: np.ndarray, values: np.ndarray, gradients: np.ndarray
+) -> None:
+    """Keep the tangent, of the trial or of the point that is left, that comes nearest to the value here."""
+    # After a failure: the trial's tangent at the point that stays; after a success: the old tangents at the new point.
+    failed = climbers.values - values + (gradients * moved).sum(-1)
+    left = values - climbers.values - (climbers.gradients * moved).sum(-1)
+    kept = values - climbers.values + climbers.below - (climbers.other * moved).sum(-1)
+    fresh_below = np.where(good, left, failed)
+    fresh_other = np.where(good[:, None], climbers.gradients, gradients)
+    kept_below = np.where(good, kept, np.inf)
+    fresh_below = np.where(fresh_below >= 0, fresh_below, np.inf)
+    kept_below = np.where(kept_below >= 0, kept_below, np.inf)
+    use = fresh_below <= kept_below
+    climbers.other = np.where(use[:, None], fresh_other, climbers.other)
+    climbers.below = np.where(use, fresh_below, kept_below)
 
 
 @np.errstate(all="ignore")

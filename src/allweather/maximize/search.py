@@ -19,7 +19,8 @@ from allweather.space import Box
 from allweather.tensors import as_tensor
 from allweather.variables import Context
 
-
+FIRST = 64
+"""So many of the listed decisions with the highest bounds are scored before others are ruled out."""
 FINALISTS = 3
 """So many of the peaks of a rough score are looked at more closely."""
 
@@ -57,8 +58,8 @@ class Search:
     """How many spread points are scored first; by default 64 for every column, at most 512."""
     starts: int = 8
     """How many of these climb."""
-    steps: int = 50
-    """How often, at most, the climbers are evaluated."""
+    steps: int | None = None
+    """How often, at most, the climbers are evaluated; by default 20 times and 5 more for every column."""
     block: int = 64
     """How many points are scored at once where no gradient is needed."""
     region: Region = field(init=False, repr=False)
@@ -70,6 +71,8 @@ class Search:
         require(self.box.columns > 0, "Search(box=...)", "have at least one variable", self.box)
         if self.raw is None:
             object.__setattr__(self, "raw", min(64 * self.box.columns, 512))
+        if self.steps is None:
+            object.__setattr__(self, "steps", 20 + 5 * self.box.columns)
         for name in ("raw", "starts", "steps", "block"):
             require_count(getattr(self, name), f"Search({name}=...)", low=1)
         object.__setattr__(self, "constraints", tuple(self.constraints))
@@ -93,14 +96,15 @@ class Search:
             function: maps decisions (b, d) to scores (b,), differentiable by torch. Scores that are NaN count as the
                 worst. Where there is no gradient, only scores decide. If it has an attribute `rough`, a cheaper
                 function much like it, that is climbed first, and the score itself only from the best of its peaks.
+                If it has an attribute `bound`, a cheaper function that is never below it, then of listed decisions
+                only those are scored whose bound is not below the best score.
             generator: the source of randomness.
             near: (k, d) further decisions that deserve a look, such as the last best one.
         """
         scores = Scores(function, self.block)
         everything = listed(self.region) if self.candidates is None else self.candidates.numpy()
         if everything is not None:
-            values = scores.values(everything)
-            return _answer(everything, values)
+            return self._listed(scores, everything)
         points = _distinct(np.concatenate([self._near(near), self.region.spread(int(self.raw or 1), generator)]))
         rough: Score | None = getattr(function, "rough", None)
         survey = scores if rough is None else Scores(rough, self.block)
@@ -120,6 +124,21 @@ class Search:
         if not self.region.real.all():
             found, heights = self._walked(scores, found, heights, scale)
         return _answer(np.concatenate([found, points]), np.concatenate([heights, values]))
+
+    def _listed(self, scores: Scores, points: np.ndarray) -> Best:
+        """The best of these points; where scores have bounds, those whose bound is too low are not scored."""
+        bound: Score | None = getattr(scores.function, "bound", None)
+        if bound is None:
+            return _answer(points, scores.values(points))
+        limits = Scores(bound, 8 * self.block).values(points)
+        limits += 1e-9 * spread_of(limits)  # bounds are rounded, too
+        order = np.argsort(-limits, kind="stable")
+        values = np.full(len(points), -np.inf)
+        first, others = order[:FIRST], order[FIRST:]
+        values[first] = scores.values(points[first])
+        left = others[limits[others] >= values.max()]
+        values[left] = Scores(scores.function, max(len(left), 1)).values(points[left])
+        return _answer(points, values)
 
     def _climbed(
         self,
@@ -141,7 +160,7 @@ class Search:
             heights, gradients = scores.slopes(whole)
             return heights, gradients[:, real]
 
-        climbed = climb(slopes, points[:, real], polytope, scale, self.steps, curvature)
+        climbed = climb(slopes, points[:, real], polytope, scale, int(self.steps or 1), curvature)
         points = points.copy()
         points[:, real] = climbed.points
         return climbed._replace(points=points)
@@ -153,7 +172,7 @@ class Search:
         top = np.argsort(-values, kind="stable")[:3]
         points, values = points[top], values[top]
         active = np.arange(len(points))
-        for _ in range(self.steps):
+        for _ in range(int(self.steps or 1)):
             trials, owners = neighbours(self.region, points[active])
             if not len(trials):
                 break

@@ -60,6 +60,10 @@ class Objective(Named, ABC):
         """
         return self(band.upper, reference)
 
+    def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
+        """A function that is never below `upper`, if there is one that is much cheaper: few decisions pass it."""
+        return None
+
     def facing(self, sign: int) -> Self:
         """This objective for values times `sign`: -1 where the user minimises, and means targets the other way."""
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -32,6 +33,10 @@ class GeneralByDifference(General):
         further = distance.worst_case(band.upper, reference, distance.number + self.step).value
         least = distance.worst_case(band.lower, reference).value
         return self.alpha * most + self.beta * (further - least) / self.step
+
+    def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
+        """There is none."""
+        return None
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from allweather.contexts import Reference
 from allweather.distances import Distance, TotalVariation
+from allweather.distances.base import Ceiling
 from allweather.errors import require, require_number
 from allweather.objectives.base import Band, Objective, checked, require_distance
 
@@ -54,11 +56,15 @@ class General(Objective):
 
     def upper(self, band: Band, reference: Reference) -> Tensor:
         """`alpha * v(upper) + beta * (the most delta can be in the band)`: exact for each term in total variation."""
+        if self.beta == 0 or band.spread is None:
+            return self(band.upper, reference)
         most = self.distance.worst_case(band.upper, reference).value
-        if self.beta == 0:
-            return self.alpha * most
         flattest = self.distance.worst_case(flattened(self.distance, band), reference).slope
         return self.alpha * most + self.beta * flattest
+
+    def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
+        """That of the distance, at the upper bound."""
+        return _of_upper(self.distance.ceiling(reference, self.alpha, self.beta, self.distance.number))
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,10 @@ class DRO(Objective):
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The worst expectation."""
         return self.distance.worst_case(values, reference).value
+
+    def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
+        """That of the distance, at the upper bound."""
+        return _of_upper(self.distance.ceiling(reference, 1.0, 0.0, self.distance.number))
 
 
 @dataclass(frozen=True)
@@ -173,6 +183,10 @@ class MinimaxApproximation(Objective):
         share = torch.where(farthest > 0, radius / farthest, 1.0).clamp_max(1)
         chord = mean + share * (lowest - mean)
         return (torch.maximum(tangent, lowest) + chord) / 2
+
+
+def _of_upper(limit: Ceiling | None) -> Callable[[Band], Tensor] | None:
+    return None if limit is None else lambda band: limit(band.upper)
 
 
 def flattened(distance: Distance, band: Band) -> Tensor:

@@ -174,7 +174,8 @@ class _Steepest(torch.autograd.Function):
         y = half @ data.unroot
         pull = data.weights - y * (width / sd)[..., None]
         derivative = torch.einsum("bnt,nte->bne", near[:, None, :] * pull, slope)
-        steepest, where = derivative.norm(dim=-1).max(-1)
+        norms: Tensor = derivative.norm(dim=-1)
+        steepest, where = norms.max(-1)
         row = torch.arange(len(near))
         ctx.chosen = correlations[where], slope[where], y[row, where], sd[row, where, None], pull[row, where]
         ctx.direction = derivative[row, where] / steepest.clamp_min(1e-300)[:, None]

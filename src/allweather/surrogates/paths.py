@@ -9,6 +9,7 @@ matrix product.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -43,12 +44,12 @@ class Waves:
     def of_decisions(self, decisions: Tensor) -> Tensor:
         """(b, 2F) the cosines' share of the decisions."""
         angle = decisions @ self.decision.T + self.phase
-        return self.amplitude * torch.cat([angle.cos(), -angle.sin()], -1)
+        return torch.cat([angle.cos(), angle.sin()], -1)
 
     def of_contexts(self, contexts: Tensor) -> Tensor:
-        """(n, 2F) the cosines' share of the contexts."""
+        """(n, 2F) the cosines' share of the contexts, which are few and bear the amplitude."""
         angle = contexts @ self.context.T
-        return torch.cat([angle.cos(), angle.sin()], -1)
+        return self.amplitude * torch.cat([angle.cos(), -angle.sin()], -1)
 
 
 def matheron(
@@ -77,12 +78,12 @@ def matheron(
     correlations = kernel.factor(contexts / kernel.lengthscales[kernel.split :], anchors)  # (n, t)
     # Cosines and corrections side by side: one product serves both.
     right = torch.cat([waves.of_contexts(contexts), correlations], -1).T.contiguous()
-    left_weights = torch.cat([weights, correction], -1)
+    product = _weighted(torch.cat([weights, correction], -1), right)
 
     def values(decisions: Tensor) -> Tensor:
         near = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], scaled_x)
         left = torch.cat([waves.of_decisions(decisions), near], -1)  # (b, 2F + t)
-        return data.shift + data.scale * (data.mean + (left_weights[:, None, :] * left) @ right)
+        return data.shift + data.scale * (data.mean + product(left))
 
     return values
 
@@ -106,11 +107,17 @@ def weight_space(
     gram.diagonal().add_(data.noise)
     solved = torch.linalg.solve(gram, missing.T).T
     learned = (weights + solved @ halves).repeat(1, 2)
-    right = waves.of_contexts(contexts).T.contiguous()
+    product = _weighted(learned, waves.of_contexts(contexts).T.contiguous())
 
     def values(decisions: Tensor) -> Tensor:
-        left = waves.of_decisions(decisions)
-        drawn: Tensor = data.shift + data.scale * (data.mean + (learned[:, None, :] * left) @ right)
-        return drawn
+        return data.shift + data.scale * (data.mean + product(waves.of_decisions(decisions)))
 
     return values
+
+
+def _weighted(weights: Tensor, right: Tensor) -> Callable[[Tensor], Tensor]:
+    """The products `(weights * left) @ right` (samples, b, n) of any `left` (b, m)."""
+    if len(weights) == 1:  # the contexts can bear the weights once and for all
+        heavy = weights[0, :, None] * right
+        return lambda left: (left @ heavy)[None]
+    return lambda left: (weights[:, None, :] * left) @ right
