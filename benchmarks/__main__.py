@@ -2,12 +2,13 @@
 
 import sys
 
-from benchmarks import ask_growth, asks, growth, methods, worst_cases
+from benchmarks import ask_growth, asks, control, growth, methods, worst_cases
 
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,
     "methods": methods.main,
+    "control": control.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
 }

@@ -116,7 +116,7 @@ def compare(name: str, observations: int) -> list[str]:
 
     again = study_of(objective, table)
     engine = again._engine
-    belief = engine._belief(again._history, engine.parts, engine._generator(ASK, observations), Situation())
+    belief = engine.belief(again._history, engine.parts, engine.generator(ASK, observations), Situation())
     reference = belief.reference
     distance = getattr(belief.objective, "distance", None)
     inner = (

@@ -120,8 +120,8 @@ def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
     for number in range(chosen.initial + run.iterations):
         if number in marks:
             engine, history = study._engine, study._history
-            belief = engine._belief(history, engine.parts, engine._generator(ASK, number), Situation())
-            engine._fitted = None
+            belief = engine.belief(history, engine.parts, engine.generator(ASK, number), Situation())
+            engine.fitted = None
             theirs.append([way(belief) for way in ways])
         entry = _step(study, chosen, [], run, number)
         seconds += entry["seconds"] if number >= chosen.initial else 0.0

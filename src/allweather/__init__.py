@@ -22,6 +22,19 @@ from allweather.contexts import (
     MeanBox,
     Reference,
     Uniform,
+    truncated_normal,
+)
+from allweather.control import (
+    BestValue,
+    Control,
+    ControlSet,
+    CostAdaptive,
+    ExploreThenCommit,
+    GainPerCost,
+    InformationPerCost,
+    NearBest,
+    Rule,
+    ValuePerCost,
 )
 from allweather.distances import (
     KL,
@@ -34,7 +47,7 @@ from allweather.distances import (
     Worst,
     worst_case,
 )
-from allweather.errors import AllweatherError, InvalidInput
+from allweather.errors import AllweatherError, BudgetSpent, InvalidInput
 from allweather.methods import method, methods
 from allweather.objectives import (
     DRO,
@@ -94,7 +107,9 @@ __all__ = [
     "Band",
     "BayesianWidth",
     "Belief",
+    "BestValue",
     "BoTorch",
+    "BudgetSpent",
     "CVaR",
     "ChiSquared",
     "Choice",
@@ -102,6 +117,9 @@ __all__ = [
     "Constant",
     "Context",
     "ContextModel",
+    "Control",
+    "ControlSet",
+    "CostAdaptive",
     "CoveringRadius",
     "DensityRadius",
     "Discretised",
@@ -112,15 +130,18 @@ __all__ = [
     "EntropicRisk",
     "Expectation",
     "ExpectedImprovement",
+    "ExploreThenCommit",
     "Finite",
     "FiniteWidth",
     "Forecast",
     "FourierThompson",
+    "GainPerCost",
     "General",
     "GeneralAtUpper",
     "GeneralByDifference",
     "Ignored",
     "InformationGainWidth",
+    "InformationPerCost",
     "Integer",
     "InvalidInput",
     "Known",
@@ -130,6 +151,7 @@ __all__ = [
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",
+    "NearBest",
     "Objective",
     "Observations",
     "Phi",
@@ -142,6 +164,7 @@ __all__ = [
     "Recommendation",
     "Reference",
     "RobustSatisficing",
+    "Rule",
     "SampleMMDRadius",
     "Schedule",
     "SelfNormalisedWidth",
@@ -154,6 +177,7 @@ __all__ = [
     "Trial",
     "Uniform",
     "VaR",
+    "ValuePerCost",
     "VarianceRegularised",
     "Wasserstein",
     "Worst",
@@ -161,5 +185,6 @@ __all__ = [
     "WorstCaseSensitivity",
     "method",
     "methods",
+    "truncated_normal",
     "worst_case",
 ]

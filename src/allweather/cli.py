@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from allweather.benchmark import reproduce as run_figure
-from allweather.benchmark import reproducible
-from allweather.benchmark.figures import FIGURES
+from allweather.benchmark.catalogue import CATALOGUE
 from allweather.errors import AllweatherError
 from allweather.methods import methods as known_methods
 from allweather.problems import problems as known_problems
@@ -49,9 +48,8 @@ def figures() -> None:
     Example: allweather figures
     """
     table = Table("name", "from", "claim")
-    for name in reproducible():
-        known = FIGURES.get(name)
-        table.add_row(name, *((known.source, known.claim) if known else ("kde, Table 2", "KDE improves with data.")))
+    for name, known in CATALOGUE.items():
+        table.add_row(name, known.source, known.claim)
     console.print(table)
 
 
@@ -59,7 +57,7 @@ def figures() -> None:
 def reproduce(
     name: Annotated[str, typer.Argument(help="a figure or table, see `allweather figures`")],
     seeds: Annotated[int | None, typer.Option(help="how many; the paper's number if not given")] = None,
-    iterations: Annotated[int | None, typer.Option(help="of each run; the paper's number if not given")] = None,
+    iterations: Annotated[int | None, typer.Option(help="steps or plays of a run; the paper's if not given")] = None,
     problem: Annotated[list[str] | None, typer.Option(help="only this problem (may be repeated)")] = None,
     method: Annotated[list[str] | None, typer.Option(help="only this method (may be repeated)")] = None,
     quick: Annotated[bool, typer.Option(help="in miniature: one problem, one seed, three iterations")] = False,

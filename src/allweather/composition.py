@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 
 from allweather.acquisition import UCB, Acquisition
 from allweather.contexts import KDE, ContextModel, Empirical, Ignored, Reference
+from allweather.control import Rule
 from allweather.distances import TotalVariation
 from allweather.errors import require
 from allweather.objectives import DRO, Expectation, Objective
@@ -33,9 +34,12 @@ class Composition:
     objective: Objective | None = None
     acquisition: Acquisition | None = None
     surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None
+    rule: Rule | None = None
+    """How to choose among control sets, where there are any."""
 
     def __post_init__(self) -> None:
         parts: list[tuple[str, Any, type, str]] = [
+            ("rule", self.rule, Rule, "a rule such as CostAdaptive()"),
             ("context", self.context, ContextModel, "a context model such as KDE()"),
             ("objective", self.objective, Objective, "an objective such as DRO(TotalVariation(0.2))"),
             ("acquisition", self.acquisition, Acquisition, "an acquisition such as UCB(1.5)"),
@@ -62,6 +66,7 @@ class Composition:
             self.objective if objective is None else objective,
             self.acquisition if acquisition is None else acquisition,
             self.surrogate if surrogate is None else surrogate,
+            self.rule,
         )
 
     def on(self, space: Space, sign: int) -> Parts:

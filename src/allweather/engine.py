@@ -16,7 +16,7 @@ from allweather.composition import Parts
 from allweather.contexts import ContextModel, Forecast, Reference
 from allweather.errors import require
 from allweather.history import History
-from allweather.maximize import Search
+from allweather.maximize import Best, Search
 from allweather.objectives import Expectation, Objective
 from allweather.observations import Observations
 from allweather.recommendation import Recommendation, describe
@@ -24,6 +24,7 @@ from allweather.schedules import Progress
 from allweather.space import Space
 from allweather.surrogates import Hyperparameters, Posterior
 from allweather.trials import Row
+from allweather.variables import Value
 
 ASK, DESIGN, RECOMMEND = range(3)
 """Streams of random numbers that do not disturb each other."""
@@ -47,6 +48,22 @@ class Situation(NamedTuple):
         return cls(None if context is None else space.contexts.encode(context), forecast)
 
 
+class Plan(NamedTuple):
+    """What to do next, in the user's units."""
+
+    decision: dict[str, Value]
+    fitted: Hyperparameters | None = None
+    """What the surrogate was fitted to be, where it was asked."""
+    left: tuple[str, ...] = ()
+    """Variables to leave alone."""
+    cost: float | None = None
+
+    @classmethod
+    def of(cls, space: Space, decision: Tensor, fitted: Hyperparameters | None = None) -> Plan:
+        """A decision (d_x,) of the unit cube."""
+        return cls(space.decisions.decode(decision[None])[0], fitted)
+
+
 @dataclass(eq=False)
 class Engine:
     """The parts of a study at work. It keeps nothing but its last fit, which it could compute again."""
@@ -56,15 +73,15 @@ class Engine:
     initial: int
     seed: int
     watch: Stopwatch = field(default_factory=Stopwatch)
-    _fitted: tuple[int, Posterior] | None = None
+    fitted: tuple[int, Posterior] | None = None
+    """The last revision of a history that was fitted, and its posterior."""
 
-    def decide(self, history: History, situation: Situation) -> tuple[Tensor, Hyperparameters | None]:
-        """The next decision (d_x,), and the hyperparameters it was chosen with."""
-        number = len(history.trials)
+    def decide(self, history: History, situation: Situation) -> Plan:
+        """The next decision, and the hyperparameters it was chosen with."""
         if len(history.complete) < self.initial:
             asked = sum(trial.asked for trial in history.trials)
-            return self.search.sample(max(self.initial, asked + 1), self._generator(DESIGN, 0))[asked], None
-        belief = self._belief(history, self.parts, self._generator(ASK, number), situation)
+            return Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
+        belief = self.belief(history, self.parts, self.generator(ASK, len(history.trials)), situation)
         fitted = belief.surrogate.hyperparameters
         pending, failed = history.unresolved(self._usual(belief, situation), belief.generator)
         belief = _aware(belief, pending, failed)
@@ -75,28 +92,32 @@ class Engine:
             score = self.parts.acquisition.build(belief)
             decision = self.search.best(score, belief.generator).decision
             waiting = pending[:, : len(decision)]
-            if len(waiting) and bool(((waiting - decision).abs().amax(-1) < 1e-3).any()):
-                elsewhere = Apart.of(score, waiting, self.search.sample(64, belief.generator))
-                decision = self.search.best(elsewhere, belief.generator).decision
-            return decision, fitted
+            return Plan.of(history.space, apart(decision, waiting, score, self.search, belief.generator), fitted)
+
+    def design(self, n: int) -> Tensor:
+        """The first `n` decisions (n, d_x), before anything is known."""
+        return self.search.sample(n, self.generator(DESIGN, 0))
 
     def recommend(
         self, history: History, situation: Situation, objective: Objective | None, radii: Tensor | None
     ) -> Recommendation:
         """The decision whose objective is best under the posterior mean, and what is known about it."""
         parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
-        belief = self._belief(history, parts, self._generator(RECOMMEND, history.revision), situation)
+        belief = self.belief(history, parts, self.generator(RECOMMEND, history.revision), situation)
+        return describe(belief, self.best_expected(belief).decision, history.space, history.sign, radii)
+
+    def best_expected(self, belief: Belief) -> Best:
+        """The decision whose objective is best under the posterior mean."""
         with self.watch("factorise"):
             _ = belief.field
         with self.watch("maximise"):
-            near = belief.incumbents(16)
-            best = self.search.best(belief.expected, belief.generator, near).decision
-        return describe(belief, best, history.space, history.sign, radii)
+            return self.search.best(belief.expected, belief.generator, belief.incumbents(16))
 
-    def _belief(self, history: History, parts: Parts, generator: Generator, situation: Situation) -> Belief:
+    def belief(self, history: History, parts: Parts, generator: Generator, situation: Situation) -> Belief:
+        """Everything known after this history, as the acquisition sees it."""
         observations, step = self._observations(history), max(len(history.complete), 1)
         with self.watch("fit"):
-            posterior = self._posterior(history)
+            posterior = self.posterior(history)
         with self.watch("reference"):
             if situation.context is None or parts.context is None:
                 reference = parts.reference(observations, step, generator, situation.forecast)
@@ -118,26 +139,34 @@ class Engine:
             return belief.reference
         return self.parts.reference(belief.observations, belief.step, belief.generator)
 
-    def _posterior(self, history: History) -> Posterior:
+    def posterior(self, history: History) -> Posterior:
         """The surrogate after all that was told; a fit that an earlier trial recorded is taken over as it was."""
-        if self._fitted is not None and self._fitted[0] == history.revision:
-            return self._fitted[1]
+        if self.fitted is not None and self.fitted[0] == history.revision:
+            return self.fitted[1]
         surrogate = self.parts.surrogate
         last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
         if last is not None and last.fitted is not None and last.revision == history.revision:
             posterior = surrogate.resume(self._observations(history), last.fitted)
         else:
             posterior = surrogate.fit(self._observations(history), None if last is None else last.fitted)
-        self._fitted = (history.revision, posterior)
+        self.fitted = (history.revision, posterior)
         return posterior
 
     def _observations(self, history: History) -> Observations:
         return history.observations.without_contexts() if self.parts.context is None else history.observations
 
-    def _generator(self, stream: int, number: int) -> Generator:
+    def generator(self, stream: int, number: int) -> Generator:
         """Random numbers that depend on the seed and the place in the study only."""
         state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
         return torch.Generator().manual_seed(int(state) % 2**63)
+
+
+def apart(decision: Tensor, waiting: Tensor, score: Score, search: Search, generator: Generator) -> Tensor:
+    """The decision (d_x,), or where it repeats one that is waiting (m, d_x) the best one elsewhere."""
+    if not len(waiting) or not bool(((waiting - decision).abs().amax(-1) < 1e-3).any()):
+        return decision
+    elsewhere = Apart.of(score, waiting, search.sample(64, generator))
+    return search.best(elsewhere, generator).decision
 
 
 @dataclass(frozen=True, eq=False)

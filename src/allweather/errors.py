@@ -15,6 +15,10 @@ class InvalidInput(AllweatherError, ValueError):
     """An argument does not meet its requirement; nothing was changed or lost."""
 
 
+class BudgetSpent(AllweatherError):
+    """Nothing that could be asked for can be paid for any more."""
+
+
 def require(condition: bool, where: str, requirement: str, received: Any) -> None:
     """Raise `InvalidInput` unless `condition` holds.
 

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 from allweather.contexts import Reference
 from allweather.errors import require
 from allweather.observations import Observations
-from allweather.space import Space
+from allweather.space import Box, Space
 from allweather.trials import Trial
 
 
@@ -27,6 +27,8 @@ class History:
     trials: tuple[Trial, ...] = ()
     revision: int = 0
     """How many times something was told or added."""
+    whole: Box | None = None
+    """All variables side by side, where control sets decide which of them are decisions."""
 
     def asked(self, trial: Trial) -> History:
         """With a new trial."""
@@ -41,13 +43,12 @@ class History:
         """With trials from elsewhere."""
         return replace(self, trials=(*self.trials, *trials), revision=self.revision + 1)
 
-    @classmethod
-    def of(cls, space: Space, sign: int, trials: Sequence[Trial]) -> History:
-        """The history of trials that were each told at once, or not at all."""
+    def restored(self, trials: Sequence[Trial]) -> History:
+        """With trials that were each told at once, or not at all."""
         for number, trial in enumerate(trials):
             require(trial.number == number, "History(trials=...)", f"have trial {number} next", trial)
         told = sum(trial.state != "pending" for trial in trials)
-        return cls(space, sign, tuple(trials), told)
+        return replace(self, trials=tuple(trials), revision=told)
 
     def find(self, trial: Trial | int) -> Trial:
         """The trial as it is now."""
@@ -67,18 +68,24 @@ class History:
         rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
         happened = [trial.context for trial in self.trials if trial.context is not None]
         values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
+        if self.whole is not None:
+            points = self.whole.encode([{**decision, **(context or {})} for decision, context, _ in rows])
+            return Observations(points, points[:, :0], values, points[:0, :0])
         decisions = self.space.decisions.encode([decision for decision, _, _ in rows])
         contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None])
         return Observations(decisions, contexts, values, self.space.contexts.encode(happened))
 
     def table(self) -> pd.DataFrame:
         """One row per trial and one column per variable; `value` is the mean of its outcomes."""
-        names = ["state", *self.space.decisions, *self.space.contexts, "value"]
+        paid = ["left", "cost"] if self.whole is not None else []
+        names = ["state", *self.space.decisions, *self.space.contexts, *paid, "value"]
         rows = [
             {
                 "state": trial.state,
                 **trial.decision,
                 **(trial.context or {}),
+                "left": ", ".join(trial.left),
+                "cost": trial.cost,
                 "value": sum(trial.values) / len(trial.values) if trial.values else None,
             }
             for trial in self.trials

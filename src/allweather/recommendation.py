@@ -49,6 +49,13 @@ class Recommendation:
     """What radii are measured in."""
     radius: float
     """That of `worst`."""
+    control: tuple[str, ...] = ()
+    """With control sets: the variables to decide; the others are left alone."""
+    cost: float | None = None
+    """What deciding them costs."""
+    frontier: pd.DataFrame | None = None
+    """With control sets: the best of each set, cheapest first, with `cost`, the objective's `value` under the posterior
+    mean, and whether it is on the `frontier`: nothing that costs as little is better."""
 
     def __str__(self) -> str:
         said = ", ".join(f"{name} = {_short(value)}" for name, value in self.decision.items())

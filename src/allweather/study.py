@@ -11,19 +11,21 @@ from botorch.models.model import Model
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
+from allweather.assembly import Assembly, composed, require_space
 from allweather.clock import Stopwatch
 from allweather.clock import threads as limited
 from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
 from allweather.contexts import ContextModel
-from allweather.engine import Engine, Situation
+from allweather.control import Control
+from allweather.controlled import ControlledEngine
+from allweather.engine import Situation
 from allweather.errors import InvalidInput, require, require_count
 from allweather.history import History
-from allweather.maximize import Search
-from allweather.methods import method as named_method
 from allweather.objectives import Objective
 from allweather.recommendation import Recommendation, checked_radii
 from allweather.space import Space
+from allweather.splits import whole_box
 from allweather.surrogates import Surrogate
 from allweather.trials import Row, Trial, outcomes, plain, read_row, rows_of
 
@@ -56,6 +58,7 @@ class Study:
         direction: Literal["maximize", "minimize"] = "maximize",
         constraints: LinearConstraint | Sequence[LinearConstraint] = (),
         candidates: Any = None,
+        control: Control | None = None,
         initial: int | None = None,
         seed: int = 0,
         threads: int = 1,
@@ -73,33 +76,23 @@ class Study:
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
+            control: sets of variables that can be decided at a cost, and a budget; what a set leaves out happens.
             initial: how many decisions are spread out before the surrogate is asked.
             seed: the same seed and the same answers give the same study.
             threads: of torch, while the study computes; one is fastest unless the machine is large and idle.
         """
-        require(isinstance(space, Space), "Study(space=...)", "be a Space", space)
-        require(len(space.decisions) > 0, "Study(space=...)", "have a variable to decide", space)
-        taken = [name for name in ("value", "state", "trial", "believed", "worst") if name in space.variables]
-        require(not taken, "Study(space=...)", "not name a variable like a column of the table of trials", taken)
+        require_space(space)
         require(direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", direction)
-        require_count(seed, "Study(seed=...)")
         require_count(threads, "Study(threads=...)", low=1)
-        if initial is not None:
-            require_count(initial, "Study(initial=...)", low=1)
         self.space = space
         self.direction = direction
-        sign = SIGNS[direction]
-        columns = space.decisions.columns + space.contexts.columns
-        chosen = None if candidates is None else space.decisions.encode(candidates)
-        limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
-        self._engine = Engine(
-            parts=_composition(method).with_parts(context, objective, acquisition, surrogate).on(space, sign),
-            search=Search(space.decisions, limits, chosen),
-            initial=max(5, columns + 1) if initial is None else initial,
-            seed=seed,
-        )
-        self._history = History(space, sign)
         self._threads = threads
+        sign = SIGNS[direction]
+        composition = composed(method).with_parts(context, objective, acquisition, surrogate)
+        limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
+        chosen = None if candidates is None else space.decisions.encode(candidates)
+        self._engine = Assembly(space, sign, limits, chosen, initial, seed).engine(composition, control)
+        self._history = History(space, sign, whole=None if control is None else whole_box(space))
 
     @overload
     def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
@@ -124,13 +117,15 @@ class Study:
         trials, history = [], self._history
         with self._computing():
             for _ in range(n or 1):
-                decision, fitted = self._engine.decide(history, situation)
+                plan = self._engine.decide(history, situation)
                 trial = Trial(
                     number=len(history.trials),
-                    decision=self.space.decisions.decode(decision[None])[0],
+                    decision=plan.decision,
                     context=None if context is None else plain(context),
-                    fitted=fitted,
+                    fitted=plan.fitted,
                     revision=history.revision,
+                    left=plan.left,
+                    cost=plan.cost,
                 )
                 history = history.asked(trial)
                 trials.append(trial)
@@ -160,21 +155,35 @@ class Study:
         said = bool(values) or failed or context is not None or decision is not None
         require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
         require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
+        known = self._history.find(trial)
+        split = isinstance(self._engine, ControlledEngine) and known.asked
+        space = self.space.controlling(list(known.decision)) if split else self.space
         if context is not None:
-            self.space.contexts.encode(context)
+            space.contexts.encode(context)
             context = plain(context)
         if decision is not None:
-            self.space.decisions.encode(decision)
+            space.decisions.encode(decision)
             decision = plain(decision)
-        if not len(self.space.contexts):
+        if not len(space.contexts):
             context = {}
-        told = self._history.find(trial).told(context, values, decision, failed)
+        told = known.told(context, values, decision, failed)
         self._history = self._history.told(told)
         return told
 
-    def add(self, table: Any) -> list[Trial]:
-        """Data from before: a DataFrame, a CSV file, or rows, with a column per variable and `value`; all or none."""
-        rows = [read_row(row, self.space, number) for number, row in enumerate(rows_of(table))]
+    def add(self, table: Any, left: Sequence[str] = ()) -> list[Trial]:
+        """Data from before: a DataFrame, a CSV file, or rows, with a column per variable and `value`; all or none.
+
+        Args:
+            table: the data.
+            left: with control sets: variables that were left alone then, from which their law can be learned.
+        """
+        space = self.space
+        if left:
+            require(self._history.whole is not None, "Study.add(left=...)", "be left out without control sets", left)
+            strange = [name for name in left if name not in space.variables]
+            require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
+            space = space.controlling([name for name in space.decisions if name not in left])
+        rows = [read_row(row, space, number) for number, row in enumerate(rows_of(table))]
         start = len(self._history.trials)
         trials = [
             Trial(start + number, decision, context, values, asked=False)
@@ -216,7 +225,7 @@ class Study:
         """
         before = len(self._history.trials)
         require(before == 0, "Study.restore(...)", "come before any other trial", f"{before} trials")
-        self._history = History.of(self.space, SIGNS[self.direction], trials)
+        self._history = self._history.restored(trials)
 
     def trials(self) -> pd.DataFrame:
         """One row per trial and one column per variable; `value` is the mean of its outcomes."""
@@ -239,12 +248,3 @@ class Study:
         self._engine.watch = Stopwatch()
         with limited(self._threads):
             yield
-
-
-def _composition(chosen: str | Composition | None) -> Composition:
-    if chosen is None:
-        return Composition()
-    if isinstance(chosen, str):
-        return named_method(chosen)
-    require(isinstance(chosen, Composition), "Study(method=...)", "be a method's name or a composition", chosen)
-    return chosen

@@ -57,6 +57,10 @@ class Trial:
     failed: bool = False
     asked: bool = True
     """Whether the study chose the decision; data from before were added."""
+    left: tuple[str, ...] = ()
+    """With control sets: the variables to leave alone, whose values are told as `context`."""
+    cost: float | None = None
+    """What the control set costs, where there are any."""
     fitted: Hyperparameters | None = field(default=None, repr=False)
     """The surrogate's hyperparameters when it was asked for: where the next fit starts, also after a crash."""
     revision: int = field(default=0, repr=False)
@@ -66,6 +70,7 @@ class Trial:
         object.__setattr__(self, "decision", Frozen(self.decision))
         if self.context is not None:
             object.__setattr__(self, "context", Frozen(self.context))
+        object.__setattr__(self, "left", tuple(self.left))
 
     @property
     def state(self) -> State:

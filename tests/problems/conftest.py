@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-NEED_DATA = {"infection", "plant-ph", "portfolio-normal", "portfolio-uniform", "wind"}
+NEED_DATA = {"airfoil", "infection", "plant-5d", "plant-ph", "portfolio-normal", "portfolio-uniform", "wind"}
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -50,7 +50,8 @@ class Belief:
         if len(chosen) == len(self.reference.points):
             return None
         belief = replace(self, reference=self.reference.among(chosen))
-        belief.__dict__["field"] = self.field.rough(chosen)
+        if "field" in self.__dict__:  # else it is made for the fewer contexts, if ever
+            belief.__dict__["field"] = self.field.rough(chosen)
         return belief
 
     @property
@@ -89,9 +90,15 @@ class Belief:
 class Acquisition(Named, ABC):
     """A way to choose the next decision: the maximum of what `build` returns."""
 
+    logarithmic: ClassVar[bool] = False
+    """Whether scores are logarithms of what is gained."""
     uses_field: ClassVar[bool] = True
     """Whether it looks at posterior means and deviations, and not only at samples."""
 
     @abstractmethod
     def build(self, belief: Belief) -> Score:
         """The score to maximise, from decisions (b, d_x) to (b,), differentiable."""
+
+    def together(self, beliefs: Sequence[Belief]) -> list[Score]:
+        """Scores that can be compared with each other, for beliefs about different decisions with equal generators."""
+        return [self.build(belief) for belief in beliefs]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -23,6 +25,8 @@ class ExpectedImprovement(Acquisition):
     slope where an improvement is unlikely (Ament et al. 2023).
     """
 
+    logarithmic: ClassVar[bool] = True
+
     samples: int = 32
     features: int = 256
     """Random cosines of each sample's prior part."""
@@ -33,9 +37,21 @@ class ExpectedImprovement(Acquisition):
 
     def build(self, belief: Belief) -> Score:
         """Samples are drawn once; the score is a smooth function of the decision. A few samples show where to look."""
+        return self._gain(belief)
+
+    def together(self, beliefs: Sequence[Belief]) -> list[Score]:
+        """What counts is the gain over the best of all beliefs, sample by sample."""
+        scores = [self._gain(belief) for belief in beliefs]
+        for each in (scores, [score.rough for score in scores]):
+            best = torch.stack([score.best for score in each]).amax(0)
+            for score in each:
+                score.best = best
+        return list(scores)
+
+    def _gain(self, belief: Belief) -> _Gain:
         tried = belief.incumbents(INCUMBENTS)
         score = _Gain(belief, tried, self.samples, self.features)
-        score.rough = _Gain(belief, tried, -(-self.samples // 4), self.features)
+        score.rough = _Gain(belief.rough() or belief, tried, -(-self.samples // 4), self.features)
         return score
 
 
@@ -49,14 +65,14 @@ class _Gain:
         self._belief = belief
         with torch.no_grad():
             before = self._sampled(tried)
-            self._best = before.amax(-1, keepdim=True)
+            self.best = before.amax(-1, keepdim=True)
             # Gains far below the spread of the sampled bests are lost in softening.
-            spread = float((before - before.mean()).abs().mean() + self._best.std(correction=0))
-        self._softness = max(1e-3 * spread, 1e-12 * float(self._best.abs().max()), 1e-300)
+            spread = float((before - before.mean()).abs().mean() + self.best.std(correction=0))
+        self._softness = max(1e-3 * spread, 1e-12 * float(self.best.abs().max()), 1e-300)
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The score (b,)."""
-        gain = _log_softplus((self._sampled(decisions) - self._best) / self._softness)
+        gain = _log_softplus((self._sampled(decisions) - self.best) / self._softness)
         average: Tensor = torch.logsumexp(gain, 0) + math.log(self._softness / len(gain))
         return average
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
@@ -27,7 +28,11 @@ class Thompson(Acquisition):
 
     def build(self, belief: Belief) -> Score:
         """The sampled function's objective."""
+        state, rough = belief.generator.get_state(), belief.rough()
         score = _Sampled(belief, self._path(belief))
+        if rough is not None:  # the same function at fewer contexts
+            again = torch.Generator().set_state(state)
+            score.rough = _Sampled(rough, self._path(replace(rough, generator=again)))
         limit = belief.objective.ceiling(belief.reference)
         if limit is not None:
             score.bound = lambda decisions: limit(score.band(decisions))
@@ -41,6 +46,7 @@ class _Sampled:
     """The objective of one sampled function."""
 
     bound: Score
+    rough: _Sampled
 
     def __init__(self, belief: Belief, path: Paths) -> None:
         self._belief, self._path = belief, path

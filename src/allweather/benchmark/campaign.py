@@ -12,14 +12,16 @@ import joblib
 import pandas as pd
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from allweather.benchmark.regret import Judge, Measure
-from allweather.benchmark.runner import Run, execute
-from allweather.problems import problem
+from allweather.benchmark.regret import Measure
+from allweather.benchmark.runner import Run, execute, prepare
+
+ORDER = ["problem", "method", "measure", "seed", "step"]
+"""Of the rows of a table, by those of these columns that it has."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """Runs that belong together.
+    """Runs that belong together; with control sets every run goes on until its budget is spent.
 
     Methods and problems are names, or names with settings: `{"wdrbo, wide": ("wdrbo", {"radius": 0.5})}`.
     """
@@ -27,11 +29,16 @@ class Campaign:
     problems: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]]
     methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]]
     seeds: Sequence[int]
-    iterations: int
+    iterations: int | None = None
+    """Steps after the free initial trials; with control sets the most there may be, none to go on for the budget."""
     measures: tuple[Measure, ...] = (Measure(),)
     simple_every: int = 0
     initial: int | None = None
     """Free initial trials, where not the problem's own number."""
+    budget: float | None = None
+    """With control sets: what a run may spend, where not the problem's own budget."""
+    redrawn: bool = False
+    """Whether the problem's option `seed` is the run's: another function for every seed."""
     folder: Path | None = None
     """Where journals and optima are kept; a campaign run again in the same folder goes on where it stopped."""
     _names: tuple[str, ...] = field(default=(), repr=False)
@@ -45,11 +52,12 @@ class Campaign:
                 method=how,
                 seed=seed,
                 iterations=self.iterations,
-                options=options,
+                options={**options, "seed": seed} if self.redrawn else options,
                 settings=settings,
                 measures=self.measures,
                 simple_every=self.simple_every,
                 initial=self.initial,
+                budget=self.budget,
                 label=label,
                 group=group,
             )
@@ -58,16 +66,15 @@ class Campaign:
 
     def execute(self, workers: int = 1, progress: bool = True) -> pd.DataFrame:
         """All runs, on joblib workers (processes by default; `joblib.parallel_config("dask")` for a cluster)."""
-        for group, (name, options) in _settings(self.problems).items():
-            for measure in self.measures:  # once, before workers would each look for the optimum
-                if self.folder is not None:
-                    Judge.of(problem(name, **options), measure, self.folder / "optima" / group)
         runs = self.runs()
+        if self.folder is not None:
+            for run in {run.place: run for run in runs}.values():
+                prepare(run, self.folder)
         jobs = (joblib.delayed(execute)(run, self.folder) for run in runs)
         results = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(jobs)
         tables: list[pd.DataFrame] = list(_watched(results, len(runs)) if progress else results)
         table: pd.DataFrame = pd.concat(tables, ignore_index=True)
-        return table.sort_values(["problem", "method", "measure", "seed", "step"], ignore_index=True)
+        return table.sort_values([name for name in ORDER if name in table], ignore_index=True)
 
 
 def _settings(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.regret import Measure
+from allweather.benchmark.report import Report, report_by_iteration
 from allweather.distances import KL, MMD, ChiSquared, Distance, TotalVariation
 from allweather.objectives import DRO, General
 from allweather.problems import problem
@@ -29,6 +33,14 @@ class Figure:
     """The method that the claim prefers ..."""
     second: str = ""
     """... to this one."""
+    report: Callable[[pd.DataFrame, Path | None], Report] | None = None
+    """What is made of the results, with the figure in a file if one is given; by default regret by iteration."""
+
+    def reported(self, results: pd.DataFrame, path: Path | None) -> Report:
+        """The table, the verdict on the claim, and the figure."""
+        if self.report is not None:
+            return self.report(results, path)
+        return report_by_iteration(results, path, self.first, self.second)
 
 
 def _kde(problems: Settings) -> list[Campaign]:
@@ -191,7 +203,7 @@ def _wasserstein_table2() -> list[Campaign]:
     return [Campaign(_wide("ackley", "modified-branin"), methods, range(5), 100, initial=5)]
 
 
-_ALL = (
+PAPER_FIGURES = (
     Figure("bocu-fig2", "bocu, Fig. 2", "TS-BOCU is sublinear on every objective.", _bocu_fig2, "TS-BOCU", "Random"),
     Figure("bocu-fig3", "bocu, Fig. 3", "Sampling for the objective one is judged by is best.", _bocu_fig3),
     Figure("kde-fig1", "kde, Fig. 1", "SBO-KDE and DRBO-KDE beat the others.", _kde_fig1, "sbo-kde", "stableopt"),
@@ -206,4 +218,3 @@ _ALL = (
     Figure("wasserstein-fig2", "wasserstein, Fig. 2", "WDRBO, ERBO and SBO-KDE do well.", _wasserstein_fig2),
     Figure("wasserstein-table2", "wasserstein, Table 2", "DRBO-KDE and DRBO-MMD are dear.", _wasserstein_table2),
 )
-FIGURES = {figure.name: figure for figure in _ALL}

@@ -2,92 +2,55 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from allweather.benchmark.regret import Judge, Measure
-from allweather.composition import Composition
-from allweather.methods import method
-from allweather.problems import Problem, problem
+from allweather.benchmark.journal import Entry, Journal
+from allweather.benchmark.plays import played
+from allweather.benchmark.regret import Judge
+from allweather.benchmark.run import Run
+from allweather.benchmark.subset_regret import SubsetJudge
+from allweather.errors import require
+from allweather.problems import Problem, SubsetProblem
 from allweather.study import Study
-from allweather.surrogates import Hyperparameters
-from allweather.trials import Trial
 
-
-@dataclass(frozen=True)
-class Run:
-    """A method on a problem, with a seed."""
-
-    problem: str
-    method: str
-    seed: int
-    iterations: int
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the problem."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the method."""
-    measures: tuple[Measure, ...] = (Measure(),)
-    simple_every: int = 0
-    """How often the recommendation's regret is measured too; 0 for never."""
-    initial: int | None = None
-    """Free initial trials, where not the problem's own number."""
-    label: str = ""
-    """What the method is called in tables; its name if not given."""
-    group: str = ""
-    """What the problem is called in tables; its name if not given."""
-
-    @property
-    def key(self) -> str:
-        """A name for its journal."""
-        return f"{self.group or self.problem}--{self.label or self.method}--{self.seed}".replace("/", "_").replace(
-            " ", "_"
-        )
-
-    def study(self, chosen: Problem) -> Study:
-        """The study before its first trial; what the problem tells the learner is told."""
-        composition: Composition = method(self.method, **self.settings)
-        told = chosen.belief if composition.context is None else None
-        return Study(
-            chosen.space,
-            method=composition,
-            context=told,
-            surrogate=chosen.surrogate,
-            constraints=chosen.constraints,
-            candidates=None if chosen.candidates is None else chosen.space.decisions.decode(chosen.candidates),
-            initial=chosen.initial,
-            seed=self.seed,
-        )
+__all__ = ["Run", "execute", "prepare"]
 
 
 def execute(run: Run, folder: Path | None = None) -> pd.DataFrame:
     """Carry out a run, from where its journal in `folder` ends; one row per step and measure.
 
-    Steps are counted from 1 after the problem's free initial trials.
+    Steps are counted from 1 after the problem's free initial trials. A problem with control sets is played until its
+    budget is spent.
     """
-    chosen = problem(run.problem, **run.options)
-    if run.initial is not None:
-        chosen = replace(chosen, initial=run.initial)
-    optima = None if folder is None else folder / "optima" / (run.group or run.problem)
-    judges = [Judge.of(chosen, measure, optima) for measure in run.measures]
+    chosen = run.chosen()
+    journal = Journal.read(None if folder is None else folder / "journals" / f"{run.key}.jsonl")
+    if isinstance(chosen, SubsetProblem):
+        return played(run, chosen, SubsetJudge.of(chosen, run.optima(folder)), journal)
+    require(run.iterations is not None, f"Run({run.problem!r}, iterations=...)", "be a number", run.iterations)
+    judges = [Judge.of(chosen, measure, run.optima(folder)) for measure in run.measures]
     study = run.study(chosen)
-    journal = None if folder is None else folder / "journals" / f"{run.key}.jsonl"
-    entries = [] if journal is None else _read(journal)
-    study.restore([_trial(entry) for entry in entries])
-    while len(entries) < chosen.initial + run.iterations:
-        entries.append(_step(study, chosen, judges, run, len(entries)))
-        if journal is not None:
-            _append(journal, entries[-1])
-    return _table(run, chosen, entries)
+    study.restore(journal.trials)
+    while len(journal.entries) < chosen.initial + (run.iterations or 0):
+        journal.write(_step(study, chosen, judges, run, len(journal.entries)))
+    return _table(run, chosen, journal.entries)
 
 
-def _step(study: Study, chosen: Problem, judges: list[Judge], run: Run, number: int) -> dict[str, Any]:
+def prepare(run: Run, folder: Path) -> None:
+    """Find the optimum of a run's problem and keep it in `folder`, before workers would each look for it."""
+    chosen = run.chosen()
+    if isinstance(chosen, SubsetProblem):
+        SubsetJudge.of(chosen, run.optima(folder))
+        return
+    for measure in run.measures:
+        Judge.of(chosen, measure, run.optima(folder))
+
+
+def _step(study: Study, chosen: Problem, judges: list[Judge], run: Run, number: int) -> Entry:
     rng = np.random.default_rng([run.seed, number])  # nature's, whatever the method does
     context = chosen.draw(rng)
     started = time.perf_counter()
@@ -96,7 +59,7 @@ def _step(study: Study, chosen: Problem, judges: list[Judge], run: Run, number: 
     value = chosen.observe(trial.decision, context, rng)
     told = study.tell(trial, value, context=context)
     decision = chosen.space.decisions.encode(trial.decision)[0]
-    entry: dict[str, Any] = {
+    entry: Entry = {
         "trial": asdict(told),
         "seconds": seconds,
         "regret": [judge.regret(decision) for judge in judges],
@@ -108,7 +71,7 @@ def _step(study: Study, chosen: Problem, judges: list[Judge], run: Run, number: 
     return entry
 
 
-def _table(run: Run, chosen: Problem, entries: list[dict[str, Any]]) -> pd.DataFrame:
+def _table(run: Run, chosen: Problem, entries: list[Entry]) -> pd.DataFrame:
     rows = []
     for place, measure in enumerate(run.measures):
         total = 0.0
@@ -128,29 +91,3 @@ def _table(run: Run, chosen: Problem, entries: list[dict[str, Any]]) -> pd.DataF
                 }
             )
     return pd.DataFrame(rows)
-
-
-def _append(journal: Path, entry: dict[str, Any]) -> None:
-    journal.parent.mkdir(parents=True, exist_ok=True)
-    with journal.open("a") as file:
-        file.write(json.dumps(entry) + "\n")
-
-
-def _read(journal: Path) -> list[dict[str, Any]]:
-    """The entries so far; a last line that was cut off by a crash is taken back."""
-    if not journal.is_file():
-        return []
-    text = journal.read_text()
-    whole, _, torn = text.rpartition("\n")
-    if torn:
-        journal.write_text(whole + "\n" if whole else "")
-    return [json.loads(line) for line in whole.splitlines()]
-
-
-def _trial(entry: dict[str, Any]) -> Trial:
-    fields = dict(entry["trial"])
-    fields["values"] = tuple(fields["values"])
-    if fields["fitted"] is not None:
-        fitted = dict(fields["fitted"])
-        fields["fitted"] = Hyperparameters(**{**fitted, "lengthscales": tuple(fitted["lengthscales"])})
-    return Trial(**fields)

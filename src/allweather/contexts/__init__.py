@@ -9,6 +9,7 @@ from allweather.contexts.ignored import Ignored
 from allweather.contexts.kde import KDE
 from allweather.contexts.known import Known
 from allweather.contexts.spread import MeanBox, Uniform
+from allweather.contexts.truncated import truncated_normal
 
 __all__ = [
     "KDE",
@@ -24,4 +25,5 @@ __all__ = [
     "Reference",
     "Uniform",
     "fitted",
+    "truncated_normal",
 ]

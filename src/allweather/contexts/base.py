@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -76,6 +77,10 @@ class ContextModel(Named, ABC):
         return self._on(space.contexts if isinstance(space, Space) else space)
 
     def _on(self, box: Box) -> Self:
+        return self
+
+    def among(self, names: Sequence[str], everything: Sequence[str]) -> ContextModel:
+        """This model for `names` only, where it speaks about `everything`: a model that is learned has no say."""
         return self
 
 

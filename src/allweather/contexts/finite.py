@@ -57,6 +57,15 @@ class Finite(ContextModel):
         rows = [dict(zip(box, row, strict=True)) for row in points.tolist()]
         return replace(self, _encoded=self._checked(box.encode(rows)))
 
+    def among(self, names: Sequence[str], everything: Sequence[str]) -> Finite:
+        """These columns of the points."""
+        if _named(self.points):
+            return replace(self, points=[{name: row[name] for name in names} for row in self.points])
+        fits = self.points.ndim == 2 and self.points.shape[1] == len(everything)
+        requirement = f"have one column for each of {', '.join(everything)}"
+        require(fits, "Finite(points=...)", requirement, tuple(self.points.shape))
+        return replace(self, points=self.points[:, [list(everything).index(name) for name in names]])
+
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The given points and weights, whatever was seen."""
         if self._encoded is not None:

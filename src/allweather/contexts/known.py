@@ -66,6 +66,29 @@ class Known(ContextModel):
             )
         return replace(self, box=box)
 
+    def among(self, names: Sequence[str], everything: Sequence[str]) -> Known:
+        """The laws of these variables, or these columns of the joint draws."""
+        law = self.law
+        if isinstance(law, Mapping):
+            missing = [name for name in names if name not in law]
+            require(not missing, "Known(law=...)", f"have a law for {', '.join(map(repr, missing))}", list(law))
+            return replace(self, law={name: law[name] for name in names})
+        places = [list(everything).index(name) for name in names]
+        if not _is_sampler(law):
+            laws = self._laws()
+            fits = len(laws) == len(everything)
+            require(fits, "Known(law=...)", f"have a law for each of {list(everything)}", f"{len(laws)} laws")
+            return replace(self, law=[laws[place] for place in places])
+        whole = replace(self, box=None)
+
+        def some(n: int, source: np.random.Generator) -> np.ndarray:
+            draws = replace(whole, samples=n)._drawn(source)
+            requirement = f"draw a column for each of {list(everything)}"
+            require(draws.shape[1] == len(everything), "Known(law=...)", requirement, draws.shape)
+            return draws[:, places]
+
+        return replace(self, law=some)
+
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Equally weighted draws of the law, fixed for this step."""
         if _is_sampler(self.law):
@@ -82,7 +105,9 @@ class Known(ContextModel):
 
     def _joint_draws(self, generator: Generator) -> np.ndarray:
         seed = int(torch.randint(2**31 - 1, (), generator=generator).item())
-        source = np.random.default_rng(seed)
+        return self._drawn(np.random.default_rng(seed))
+
+    def _drawn(self, source: np.random.Generator) -> np.ndarray:
         law = self.law
         drawn = law.rvs(size=self.samples, random_state=source) if hasattr(law, "rvs") else law(self.samples, source)
         draws = np.asarray(drawn)

@@ -70,7 +70,8 @@ class Problem:
     def __post_init__(self) -> None:
         require_number(self.noise, "Problem(noise=...)", low=0)
         require_count(self.initial, "Problem(initial=...)", low=1)
-        require(len(self.space.contexts) > 0, "Problem(space=...)", "have a context", self.space)
+        uncertain = len(self.space.contexts) > 0 or self.support is not None
+        require(uncertain, "Problem(space=...)", "have a context", self.space)
 
     def values(self, decisions: Tensor, contexts: Tensor) -> Tensor:
         """The function without noise, (b, n), at decisions (b, d_x) and contexts (n, d_c) of the unit cube.
@@ -167,7 +168,7 @@ def registered(name: str) -> Callable[[Builder], Builder]:
 def _points(points: Any, columns: int, where: str) -> Tensor:
     rows = as_tensor(points, where)
     require(rows.ndim == 2 and rows.shape[1] == columns, where, f"have shape (rows, {columns})", tuple(rows.shape))
-    low, high = (rows.min().item(), rows.max().item()) if len(rows) else (0.0, 1.0)
+    low, high = (rows.min().item(), rows.max().item()) if rows.numel() else (0.0, 1.0)
     require(low >= -1e-9 and high <= 1 + 1e-9, where, "lie in the unit cube", f"{low:g} to {high:g}")
     return rows
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
 import torch
 from torch import Tensor
 
+from allweather.contexts import Reference
 from allweather.errors import require_count
 from allweather.problems.base import Problem, registered
 from allweather.problems.grids import FIXED_GP, grid, told
@@ -58,6 +60,16 @@ class PriorSample:
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
         """Values (b, n)."""
         return self.embedded(decisions) @ self.coefficients @ self.embedded(contexts).T
+
+    def averaged(self, laws: Mapping[int, Reference]) -> Self:
+        """The mean over some of the columns, which follow these laws, as a function of the others."""
+        rank, total = self.features.shape[1], self.coefficients.numel()
+        dimension = next(d for d in range(1, total + 1) if rank**d == total)
+        tensor = self.coefficients.reshape([rank] * dimension)
+        for column in sorted(laws, reverse=True):
+            points, weights = laws[column]
+            tensor = torch.tensordot(tensor, weights @ self.embedded(points), dims=([column], [0]))
+        return type(self)(self.anchors, self.features, tensor.reshape(-1, 1))
 
     def embedded(self, points: Tensor) -> Tensor:
         """Features (b, r**d) of points (b, d), whose inner products are the kernel."""

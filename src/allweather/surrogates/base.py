@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Self
 
 import torch
@@ -76,6 +76,13 @@ class Posterior(ABC):
 
         Without values the outcomes are what is expected: the mean stays and only the uncertainty shrinks.
         """
+
+    def arranged(self, order: Sequence[int], split: int) -> Posterior:
+        """The same posterior when columns come in another order and the first `split` of them are decisions.
+
+        `order` says which of its columns each of the new ones is.
+        """
+        raise InvalidInput(f"`{type(self).__name__}` cannot be split in several ways: with control sets use `GP()`")
 
     @property
     def hyperparameters(self) -> Hyperparameters | None:

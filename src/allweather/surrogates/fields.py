@@ -37,6 +37,8 @@ class Data:
     mean: float
     shift: float
     scale: float
+    order: tuple[int, ...] | None = None
+    """Which column of the fitted points each column is, where they were rearranged."""
 
 
 class ProductField(Field):

@@ -36,8 +36,12 @@ class Waves:
         """Frequencies from the spectral density of each factor."""
         kernel = data.kernel
         split, d = kernel.split, len(kernel.lengthscales)
-        decision = kernel.factor.frequencies((features, split), generator) / kernel.lengthscales[:split]
-        context = kernel.factor.frequencies((features, d - split), generator) / kernel.lengthscales[split:]
+        if data.order is None:
+            decision = kernel.factor.frequencies((features, split), generator) / kernel.lengthscales[:split]
+            context = kernel.factor.frequencies((features, d - split), generator) / kernel.lengthscales[split:]
+        else:  # the same function, however its columns are arranged
+            drawn = kernel.factor.frequencies((features, d), generator)[:, list(data.order)] / kernel.lengthscales
+            decision, context = drawn[:, :split], drawn[:, split:]
         phase = 2 * math.pi * torch.rand(features, generator=generator, dtype=torch.float64)
         return cls(decision, context, phase, math.sqrt(2 * float(kernel.outputscale) / features))
 

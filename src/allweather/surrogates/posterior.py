@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,6 +13,7 @@ from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean
 from torch import Generator, Tensor
 
+from allweather.errors import require
 from allweather.surrogates.base import Paths, Posterior
 from allweather.surrogates.fields import Data, ProductField
 from allweather.surrogates.kernels import ProductKernel
@@ -74,6 +76,14 @@ class ProductPosterior(Posterior):
             believed = (values - data.shift) / data.scale
         joint, targets = torch.cat([data.points, points]), torch.cat([self.targets, believed])
         return _conditioned(self.fitted, data.kernel, joint, targets, (data.shift, data.scale))
+
+    def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
+        """The same posterior: an RBF kernel is a product over columns, however they are split."""
+        data, kernel, columns = self.data, self.data.kernel, list(order)
+        fits = kernel.factor.nu == math.inf
+        require(fits, "GP(kernel=...)", "be rbf where control sets split the variables in several ways", kernel.family)
+        turned = replace(kernel, lengthscales=kernel.lengthscales[columns], split=split)
+        return replace(self, data=replace(data, kernel=turned, points=data.points[:, columns], order=tuple(columns)))
 
     @property
     def hyperparameters(self) -> Hyperparameters:

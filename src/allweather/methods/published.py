@@ -1,22 +1,18 @@
-"""Every published method, by name, as a composition of parts with the paper's settings as defaults.
+"""The methods of bocu, kde, phi and wasserstein, and their baselines.
 
-`aw.Study(space, method="drbo-kde")` runs one; `aw.method("wdrbo", radius=0.1)` changes a setting. What the papers and
-their code disagree about is in ERRATA; each docstring says what is run here.
+What the papers and their code disagree about is in ERRATA; each docstring says what is run here.
 """
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
-from typing import Any
 
 from allweather.acquisition import UCB, FourierThompson, Random, Thompson
 from allweather.composition import Composition
 from allweather.contexts import KDE, ContextModel, Discretised, Empirical, Ignored, MeanBox, Uniform
 from allweather.distances import KL, MMD, ChiSquared, Distance, TotalVariation, Wasserstein
 from allweather.distances.base import Radius
-from allweather.errors import InvalidInput
+from allweather.methods.registry import named
 from allweather.objectives import (
     DRO,
     Expectation,
@@ -29,44 +25,8 @@ from allweather.objectives import (
     VarianceRegularised,
     WorstCase,
 )
-from allweather.registry import unknown
 from allweather.schedules import DensityRadius, DivergenceRadius, SampleMMDRadius, Schedule, TransportRadius
 from allweather.surrogates import GP, Surrogate
-
-Recipe = Callable[..., Composition]
-_RECIPES: dict[str, Recipe] = {}
-
-
-def _named(recipe: Recipe) -> Recipe:
-    _RECIPES[recipe.__name__.replace("_", "-")] = recipe
-    return recipe
-
-
-def methods() -> dict[str, str]:
-    """The methods by name, with what each is.
-
-    Example:
-        >>> methods()["erbo"]
-        'The empirical mean of the upper bound (wasserstein, Sec. 5).'
-    """
-    return {name: (inspect.getdoc(recipe) or "").partition("\n")[0] for name, recipe in sorted(_RECIPES.items())}
-
-
-def method(name: str, **settings: Any) -> Composition:
-    """The composition called `name`, with some of its settings changed.
-
-    Example:
-        >>> method("sbo-kde", width=2.0).acquisition
-        UCB(width=2.0)
-    """
-    recipe = _RECIPES.get(name) if isinstance(name, str) else None
-    if recipe is None:
-        raise unknown("method(name=...)", name, _RECIPES)
-    known = list(inspect.signature(recipe).parameters)
-    strange = [setting for setting in settings if setting not in known]
-    if strange:
-        raise InvalidInput(f"`method({name!r}, {strange[0]}=...)` has no such setting; it has {', '.join(known)}")
-    return recipe(**settings)
 
 
 def _matern() -> Surrogate:
@@ -74,13 +34,13 @@ def _matern() -> Surrogate:
     return GP("matern", outputscale="fit")
 
 
-@_named
+@named
 def random(context: ContextModel | None = None) -> Composition:
     """Decisions at random; the surrogate only recommends."""
     return Composition(context=context, acquisition=Random())
 
 
-@_named
+@named
 def gp_ucb(width: float = math.sqrt(1.5), surrogate: Surrogate | None = None) -> Composition:
     """Upper confidence bounds of a surrogate that ignores the context (Srinivas et al. 2010).
 
@@ -89,13 +49,13 @@ def gp_ucb(width: float = math.sqrt(1.5), surrogate: Surrogate | None = None) ->
     return Composition(Ignored(), Expectation(), UCB(width), surrogate)
 
 
-@_named
+@named
 def sbo_kde(width: float = 1.5, samples: int = 1024, surrogate: Surrogate | None = None) -> Composition:
     """The mean of the upper bound under a kernel density estimate (kde, Alg. 1)."""
     return Composition(KDE(samples), Expectation(), UCB(width), surrogate or _matern())
 
 
-@_named
+@named
 def drbo_kde(
     radius: Radius | None = None, width: float = 1.5, samples: int = 1024, surrogate: Surrogate | None = None
 ) -> Composition:
@@ -108,32 +68,32 @@ def drbo_kde(
     return Composition(belief, DRO(TotalVariation(chosen)), UCB(width), surrogate or _matern())
 
 
-@_named
+@named
 def drbo_mmd(width: float = 1.5, size: int = 100, lengthscale: float | None = None) -> Composition:
     """The worst mean within an MMD ball around the empirical distribution on a grid (Kirschner et al. 2020)."""
     return Composition(Discretised(size), DRO(MMD(SampleMMDRadius(), lengthscale)), UCB(width), _matern())
 
 
-@_named
+@named
 def drbo_mmd_minimax(width: float = 1.5, size: int = 1024, lengthscale: float | None = None) -> Composition:
     """The first-order approximation of DRBO-MMD on a finer grid (Tay et al. 2022), derived from its definition."""
     objective = MinimaxApproximation(MMD(SampleMMDRadius(), lengthscale))
     return Composition(Discretised(size), objective, UCB(width), _matern())
 
 
-@_named
+@named
 def stableopt(width: float = 1.5, samples: int = 1024) -> Composition:
     """The worst upper bound within one standard deviation of the mean context (Bogunovic et al. 2018, as in kde)."""
     return Composition(MeanBox(samples), WorstCase(), UCB(width), _matern())
 
 
-@_named
+@named
 def erbo(width: float = 1.5) -> Composition:
     """The empirical mean of the upper bound (wasserstein, Sec. 5)."""
     return Composition(Empirical(), Expectation(), UCB(width), GP())
 
 
-@_named
+@named
 def wdrbo(
     radius: float | Schedule | None = None, width: float = 1.5, context: ContextModel | None = None
 ) -> Composition:
@@ -145,14 +105,14 @@ def wdrbo(
     return Composition(context or Empirical(unseen=100), objective, UCB(width), GP())
 
 
-@_named
+@named
 def wdrbo_exact(radius: Radius | None = None, width: float = 1.5, context: ContextModel | None = None) -> Composition:
     """The worst mean within a Wasserstein distance itself, of which WDRBO maximises a lower bound."""
     objective = DRO(Wasserstein(TransportRadius() if radius is None else radius))
     return Composition(context or Empirical(unseen=100), objective, UCB(width), GP())
 
 
-@_named
+@named
 def drbo_chi2(
     radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30, exact: bool = False
 ) -> Composition:
@@ -162,7 +122,7 @@ def drbo_chi2(
     return Composition(Uniform(contexts), objective, UCB(width), GP())
 
 
-@_named
+@named
 def drbo_tv(
     radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30, exact: bool = False
 ) -> Composition:
@@ -172,7 +132,7 @@ def drbo_tv(
     return Composition(Uniform(contexts), objective, UCB(width), GP())
 
 
-@_named
+@named
 def drbo_kl(radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30) -> Composition:
     """The worst mean within a KL divergence of uniform contexts (phi, Ex. 15; Eq. 34 cancels the robustness)."""
     chosen = DivergenceRadius("kl") if radius is None else radius
@@ -183,7 +143,7 @@ def _bocu(distance: Distance | None) -> Distance:
     return TotalVariation(0.2) if distance is None else distance
 
 
-@_named
+@named
 def ts_bocu(
     alpha: float = 1.0,
     beta: float = 0.0,
@@ -198,7 +158,7 @@ def ts_bocu(
     return Composition(context, General(alpha, beta, _bocu(distance)), Thompson() if exact else FourierThompson())
 
 
-@_named
+@named
 def ucb_bocu(
     alpha: float = 1.0,
     beta: float = 0.0,
@@ -210,7 +170,7 @@ def ucb_bocu(
     return Composition(context, General(alpha, beta, _bocu(distance)), UCB(width))
 
 
-@_named
+@named
 def ucb_bocu_1(
     alpha: float = 1.0,
     beta: float = 0.0,
@@ -222,7 +182,7 @@ def ucb_bocu_1(
     return Composition(context, GeneralByDifference(alpha, beta, _bocu(distance)), UCB(width))
 
 
-@_named
+@named
 def ucb_bocu_2(
     alpha: float = 1.0,
     beta: float = 0.0,
@@ -234,13 +194,13 @@ def ucb_bocu_2(
     return Composition(context, GeneralAtUpper(alpha, beta, _bocu(distance)), UCB(width))
 
 
-@_named
+@named
 def ucb_so(width: float = 2.0, context: ContextModel | None = None) -> Composition:
     """The mean of the upper bound under the reference (Kirschner et al. 2020, bocu's baseline)."""
     return Composition(context, Expectation(), UCB(width))
 
 
-@_named
+@named
 def ucb_ro(width: float = 2.0, context: ContextModel | None = None) -> Composition:
     """The worst upper bound over all contexts (bocu's baseline)."""
     return Composition(context, WorstCase(), UCB(width))

@@ -1,0 +1,73 @@
+"""Seconds of one ask with 100 observations, beside those of the published code (subsets, App. C.4)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from allweather.benchmark.report import standard_error
+from allweather.benchmark.run import Run
+from allweather.errors import require
+from allweather.problems import SubsetProblem
+
+OBSERVATIONS = 100
+PUBLISHED = {
+    "gp-sample-3d": {"ts-psq": 6.27, "ucb-cvs": 37.92},
+    "hartmann3-subsets": {"ts-psq": 4.14, "ucb-cvs": 52.34},
+    "plant-5d": {"ts-psq": 8.96, "ucb-cvs": 61.96},
+    "airfoil": {"ts-psq": 232.27, "ucb-cvs": 87.09},
+}
+"""CPU seconds of one iteration with 100 observations, on the paper's server."""
+RERUN = {
+    "gp-sample-3d": {"ts-psq": 0.85, "ucb-psq": 0.74, "etc-ada": 2.8},
+    "hartmann3-subsets": {"ts-psq": 0.83, "ucb-psq": 2.2, "etc-ada": 5.3},
+}
+"""CPU seconds per iteration of the published code on one thread, over whole runs at moderate costs."""
+METHODS = ("ts-psq", "ucb-cvs", "ucb-psq", "etc-ada")
+"""Of these, ucb-cvs and ucb-psq look at all seven sets, etc-ada at first at the three cheapest."""
+
+
+def ask_times(
+    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
+) -> tuple[pd.DataFrame, str]:
+    """CPU seconds by problem and method, and how they compare; each seed is one ask of a study with other data."""
+    names = _some(list(PUBLISHED)[: 1 if quick else None], problems, "problems")
+    rows = []
+    for name in names:
+        for method in _some(list(METHODS), methods, "methods"):
+            found = pd.Series([_seconds(name, method, seed) for seed in range(1 if quick else seeds or 3)])
+            rows.append(
+                {
+                    "problem": name,
+                    "method": method,
+                    "mean": found.mean(),
+                    "standard_error": standard_error(found),
+                    "asks": len(found),
+                    "published": PUBLISHED[name].get(method, np.nan),
+                    "published_rerun": RERUN.get(name, {}).get(method, np.nan),
+                }
+            )
+    table = pd.DataFrame(rows)
+    ratios = (table["published"] / table["mean"]).dropna()
+    verdict = f"{ratios.min():.3g} to {ratios.max():.3g} times faster than on the paper's server" if len(ratios) else ""
+    return table, verdict
+
+
+def _seconds(name: str, method: str, seed: int) -> float:
+    run = Run(name, method, seed, iterations=None, initial=OBSERVATIONS)
+    chosen = run.chosen()
+    assert isinstance(chosen, SubsetProblem)
+    study = run.study(chosen)
+    study.add(chosen.initial_data(np.random.default_rng([seed, 0])))
+    started = time.process_time()
+    study.ask()
+    return time.process_time() - started
+
+
+def _some(known: list[str], wanted: Sequence[str] | None, what: str) -> list[str]:
+    chosen = [name for name in known if wanted is None or name in wanted]
+    require(len(chosen) > 0, f"reproduce({what}=...)", f"name some of {', '.join(known)}", wanted)
+    return chosen

@@ -1,0 +1,48 @@
+"""Control sets: variables that can be decided together, and what deciding them costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from allweather.errors import require, require_number
+
+
+@dataclass(frozen=True)
+class ControlSet:
+    """Variables that are decided together; all others happen.
+
+    Example:
+        >>> ControlSet(("ph", "nh3"), cost=0.2)
+        ControlSet(ph, nh3; cost 0.2)
+    """
+
+    variables: tuple[str, ...]
+    cost: float
+
+    def __post_init__(self) -> None:
+        names = (self.variables,) if isinstance(self.variables, str) else tuple(self.variables)
+        words = len(names) > 0 and all(isinstance(name, str) for name in names)
+        require(words, "ControlSet(variables=...)", "name at least one variable", self.variables)
+        require(len(set(names)) == len(names), "ControlSet(variables=...)", "name a variable once", names)
+        require_number(self.cost, f"ControlSet({', '.join(names)}, cost=...)", above=0)
+        object.__setattr__(self, "variables", names)
+        object.__setattr__(self, "cost", float(self.cost))
+
+    @property
+    def exact_cost(self) -> Fraction:
+        """The cost as it is written: a tenth is a tenth, not the float next to it."""
+        return exact(self.cost)
+
+    def __repr__(self) -> str:
+        return f"ControlSet({', '.join(self.variables)}; cost {self.cost:g})"
+
+
+def exact(number: float) -> Fraction:
+    """The number as it is written in decimal.
+
+    Example:
+        >>> 10_000 * exact(0.1) == 1000
+        True
+    """
+    return Fraction(repr(float(number)))

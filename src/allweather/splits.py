@@ -1,0 +1,103 @@
+"""One study, split in several ways: what is a decision under one control set happens by itself under another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from allweather.control import ControlSet
+from allweather.history import History
+from allweather.observations import Observations
+from allweather.space import Box, Space
+from allweather.variables import Context, Value
+
+ENOUGH = 5
+"""Contexts that were seen together tell how they depend on each other, from so many on."""
+SPREAD = 64
+"""Points that stand for a variable which was never left alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The variables under one control set."""
+
+    control: ControlSet
+    space: Space
+    """Its variables as decisions, all others as contexts."""
+    order: tuple[int, ...]
+    """Which column of all variables side by side each column of the split is."""
+
+    @classmethod
+    def of(cls, control: ControlSet, space: Space) -> Split:
+        """The split of a space's variables."""
+        split = space.controlling(control.variables)
+        columns, start = {}, 0
+        for name, variable in space.variables.items():
+            columns[name] = range(start, start + variable.columns)
+            start += variable.columns
+        order = [column for name in (*split.decisions, *split.contexts) for column in columns[name]]
+        return cls(control, split, tuple(order))
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The variables that are left alone."""
+        return tuple(self.space.contexts)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitHistory(History):
+    """The same trials, as they look under one control set."""
+
+    split: Split | None = None
+    outcomes: Observations | None = field(default=None, repr=False)
+    """With all variables side by side."""
+
+    @classmethod
+    def under(cls, split: Split, history: History) -> SplitHistory:
+        """A history that knows all variables, seen through a split."""
+        return cls(
+            split.space, history.sign, history.trials, history.revision, split=split, outcomes=history.observations
+        )
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The outcomes, and the contexts from which their law is learned."""
+        assert self.split is not None
+        assert self.outcomes is not None
+        points, d = self.outcomes.joint[:, list(self.split.order)], self.space.decisions.columns
+        rows = [trial.context for trial in self.trials if trial.context is not None]
+        seen = left_alone(rows, self.space.contexts)
+        return Observations(points[:, :d], points[:, d:], self.outcomes.values, seen)
+
+
+def whole_box(space: Space) -> Box:
+    """All variables of a space side by side."""
+    plain = [(n, v.variable if isinstance(v, Context) else v) for n, v in space.variables.items()]
+    return Box("variable", tuple(plain))
+
+
+def left_alone(rows: Sequence[Mapping[str, Value]], box: Box) -> Tensor:
+    """Contexts (m, d_c) to learn the law of a box's variables from, given what happened in each trial.
+
+    Trials that left all of them alone count as they are. While these are fewer than 5, the values of each variable when
+    it was left alone are put together at random; a variable that never was is taken to be uniform.
+    """
+    together = [{name: row[name] for name in box} for row in rows if all(name in row for name in box)]
+    if len(together) >= ENOUGH or not len(box):
+        return box.encode(together)
+    source = np.random.default_rng(0)
+    columns = []
+    for name, variable in box.items():
+        alone = Box("context", ((name, variable),))
+        seen = alone.encode([{name: row[name]} for row in rows if name in row])
+        if len(seen) < 2:
+            seen = alone.snap(torch.from_numpy(source.random((SPREAD, variable.columns))))
+        columns.append(seen)
+    n = max(len(column) for column in columns)
+    mixed = [column[source.permutation(n) % len(column)] for column in columns]
+    return torch.cat(mixed, dim=1)

@@ -1,0 +1,157 @@
+import math
+
+import pytest
+import scipy.stats
+
+from allweather import (
+    BudgetSpent,
+    Context,
+    Control,
+    ControlSet,
+    CostAdaptive,
+    Expectation,
+    InvalidInput,
+    Known,
+    LinearConstraint,
+    Real,
+    Space,
+    Study,
+    truncated_normal,
+)
+from allweather.control import Ledger
+
+FARM = Space(ph=Real(4, 9), nh3=Real(0, 2))
+LAWS = Known({"ph": scipy.stats.uniform(4, 5), "nh3": scipy.stats.uniform(0, 2)}, samples=64)
+
+
+@pytest.mark.parametrize("cost", [0, -1, math.nan, math.inf, "much"])
+def test_costs_are_positive_numbers(cost):
+    with pytest.raises(InvalidInput, match=r"ControlSet\(ph, cost=\.\.\.\)` must be a finite number, greater than 0"):
+        Control({"ph": cost})
+
+
+@pytest.mark.parametrize("budget", [0, -1, math.nan, math.inf])
+def test_budgets_are_positive_numbers(budget):
+    with pytest.raises(InvalidInput, match=r"Control\(budget=\.\.\.\)"):
+        Control({"ph": 1}, budget=budget)
+
+
+@pytest.mark.parametrize(
+    ("control", "message"),
+    [
+        (lambda: Control({}), "hold at least one control set"),
+        (lambda: Control({(): 1.0}), "name at least one variable"),
+        (lambda: Control({("ph", "ph"): 1.0}), "name a variable once"),
+        (lambda: Control([ControlSet(("ph", "nh3"), 1), ControlSet(("nh3", "ph"), 2)]), "set of variables once"),
+        (lambda: Control({"ph": 1.0}, rule="etc-ada"), "be a rule such as CostAdaptive()"),
+        (lambda: Control(7), "be costs by variables, or control sets"),
+        (lambda: Study(FARM, control={"ph": 1.0}), "be a Control of sets"),
+        (lambda: Study(FARM, method="etc-ada"), "be given with a method that chooses among control sets"),
+        (lambda: Study(FARM, control=Control({"nh": 1.0}), context=LAWS), "did you mean 'nh3'?"),
+        (
+            lambda: Study(Space(ph=Real(4, 9), rain=Context(0, 1)), control=Control({"rain": 1.0}), context=LAWS),
+            "name no Context, which nobody decides",
+        ),
+        (
+            lambda: Study(FARM, control=Control({"ph": 1.0}), context=Known({"ph": scipy.stats.uniform(4, 5)})),
+            "ControlSet(ph; cost 1) leaves nh3 alone: `Known(law=...)` must have a law for 'nh3'",
+        ),
+        (
+            lambda: Study(
+                FARM,
+                control=Control({"ph": 1.0}),
+                context=LAWS,
+                constraints=LinearConstraint({"ph": 1, "nh3": 1}, upper=8),
+            ),
+            "ControlSet(ph; cost 1) leaves nh3 alone",
+        ),
+    ],
+)
+def test_mistakes_are_named(control, message):
+    with pytest.raises(InvalidInput) as error:
+        control()
+    assert message in str(error.value)
+
+
+def test_all_subsets_on_request():
+    control = Control.every(["a", "b", "c"], cost=len, budget=10)
+    assert [each.variables for each in control.sets] == [
+        *(("a",), ("b",), ("c",)),
+        *(("a", "b"), ("a", "c"), ("b", "c")),
+        ("a", "b", "c"),
+    ]
+    assert [each.cost for each in control.sets] == [1, 1, 1, 2, 2, 2, 3]
+
+
+def test_ten_thousand_plays_of_a_tenth_cost_exactly_a_thousand():
+    sets = [ControlSet(("a",), 0.1)]
+    almost = Ledger.of(sets, 1000, [(("a",), 0.1)] * 9_999)
+    assert almost.left == almost.sets[0].exact_cost
+    assert [each.variables for each in almost.affordable] == [("a",)]
+    with pytest.raises(BudgetSpent, match="the budget of 1000 is spent: 1000 in 10000 plays, 0 is left"):
+        _ = Ledger.of(sets, 1000, [(("a",), 0.1)] * 10_000).affordable
+
+
+def test_an_exhausted_budget_says_so_and_what_was_told_stays():
+    control = Control({"ph": 0.3, ("ph", "nh3"): 1.0}, budget=1.0)
+    study = Study(FARM, control=control, context=LAWS, objective=Expectation(), seed=1)
+    for _ in range(3):
+        trial = study.ask()
+        assert trial.cost == 0.3
+        study.tell(trial, trial.decision["ph"], context=dict.fromkeys(trial.left, 1.0))
+    with pytest.raises(BudgetSpent, match=r"0\.9 in 3 plays, 0\.1 is left and the cheapest control set costs 0\.3"):
+        study.ask()
+    assert len(study.trials()) == 3
+    assert study.recommend().control in {("ph",), ("ph", "nh3")}
+
+
+def test_what_is_waiting_is_paid_for():
+    control = Control({"ph": 0.3}, budget=1.0)
+    study = Study(FARM, control=control, context=LAWS)
+    assert len(study.ask(3)) == 3
+    with pytest.raises(BudgetSpent):
+        study.ask()
+
+
+@pytest.mark.parametrize("budget", [0.9, 1.0])
+def test_a_batch_that_cannot_be_paid_for_is_not_asked_at_all(budget):
+    study = Study(FARM, control=Control({"ph": 0.3}, budget=budget), context=LAWS)
+    with pytest.raises(BudgetSpent):
+        study.ask(4)
+    assert len(study.trials()) == 0
+    assert len(study.ask(3)) == 3
+
+
+@pytest.mark.parametrize(("variance", "scale"), [(0.02, 0.142), (0.04, 0.214), (0.08, 0.906)])
+def test_a_truncated_normal_has_the_variance_asked_for(variance, scale):
+    law = truncated_normal(0.5, variance)
+    assert law.var() == pytest.approx(variance, rel=1e-9)
+    assert law.kwds["scale"] == pytest.approx(scale, abs=6e-4)
+    moved = truncated_normal(6.5, 25 * variance, 4, 9)
+    assert moved.var() == pytest.approx(25 * variance, rel=1e-9)
+    assert moved.support() == pytest.approx((4, 9))
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        {"mean": 2.0, "variance": 0.01},
+        {"mean": 0.5, "variance": 1 / 12},
+        {"mean": 0.5, "variance": 0.0},
+        {"mean": 0.5, "variance": 0.01, "lower": 1.0},
+    ],
+)
+def test_truncated_normals_that_do_not_exist(mistake):
+    with pytest.raises(InvalidInput, match="truncated_normal"):
+        truncated_normal(**mistake)
+
+
+def test_tables_say_what_was_left_alone_and_paid():
+    study = Study(FARM, control=Control({"ph": 0.25}, budget=9, rule=CostAdaptive()), context=LAWS)
+    trial = study.ask()
+    assert (trial.left, trial.cost) == (("nh3",), 0.25)
+    study.tell(trial, 1.0, context={"nh3": 0.5})
+    row = study.trials().iloc[0]
+    assert (row["left"], row["cost"], row["nh3"], row["value"]) == ("nh3", 0.25, 0.5, 1.0)
+    with pytest.raises(InvalidInput, match="context"):
+        study.tell(study.ask(), 1.0, context={"ph": 0.5})
