@@ -21,6 +21,8 @@ TOLERANCE = 1e-13
 """Of a covariance, relative to the prior variance."""
 
 
+WORTHWHILE = 2**22
+"""Multiplications for one decision's variances, from which on a skeleton is worth making."""
 EXACT, ROUGH = 3e-12, 1e-3
 """Accuracies of the map from few contexts to all: to rounding, or good enough to tell decisions apart."""
 
@@ -100,9 +102,11 @@ def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) 
     """
     n = len(contexts)
     nothing_saved = Skeletons(None, np.arange(n))
-    if factor.nu != math.inf:  # the spectrum of a Matern falls too slowly
+    t = len(anchors)
+    # The spectrum of a Matern falls too slowly; with few data the variance is cheap as it is.
+    if factor.nu != math.inf or n * t**2 < WORTHWHILE:
         return nothing_saved
-    root = pivoted_root(factor, torch.cat([contexts, anchors]), min(n, 256))
+    root = pivoted_root(factor, torch.cat([contexts, anchors]), min(n, 256, max(t, 16)))
     if root is None:
         return nothing_saved
     # Data explain at most all of a feature, and no more than its strength at the anchors allows for.
