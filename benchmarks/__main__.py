@@ -2,13 +2,14 @@
 
 import sys
 
-from benchmarks import ask_growth, asks, control, growth, methods, worst_cases
+from benchmarks import ask_growth, asks, control, growth, journal, methods, worst_cases
 
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,
     "methods": methods.main,
     "control": control.main,
+    "journal": journal.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
 }

@@ -60,7 +60,7 @@ class TestTheLoop:
         whole = run(aw.Study(SPACE, seed=4), 12)
         broken = run(aw.Study(SPACE, seed=4), 9)
         resumed = aw.Study(SPACE, seed=4)
-        resumed._history = broken._history
+        resumed.restore(broken._history.trials)
         for demand in demands(12)[9:]:
             trial = resumed.ask()
             resumed.tell(trial, profit(trial.decision["order"], demand), context={"demand": demand})

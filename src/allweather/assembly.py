@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
@@ -12,9 +13,12 @@ from allweather.control import Control
 from allweather.controlled import ControlledEngine
 from allweather.engine import Engine
 from allweather.errors import require, require_count
+from allweather.history import History
 from allweather.maximize import Search
 from allweather.methods import method
+from allweather.notebook import Notebook
 from allweather.space import Space
+from allweather.storage import MemoryJournal, Storage
 
 COLUMNS = ("value", "state", "trial", "believed", "worst", "left", "cost", "control", "frontier")
 """Of tables that have a column per variable too."""
@@ -37,6 +41,32 @@ def composed(chosen: str | Composition | None) -> Composition:
         return method(chosen)
     require(isinstance(chosen, Composition), "Study(method=...)", "be a method's name or a composition", chosen)
     return chosen
+
+
+def opened(storage: str | Storage | None, name: str, empty: History, description: dict[str, str]) -> Notebook:
+    """Where the study is written down: in a database, or nowhere."""
+    if storage is None:
+        return Notebook(MemoryJournal(), empty)
+    place = Storage(storage) if isinstance(storage, str) else storage
+    require(isinstance(place, Storage), "Study(storage=...)", "be an address such as sqlite:///study.db", storage)
+    return Notebook(place.journal(name, description), empty, place.expire)
+
+
+def described(study: Any) -> dict[str, str]:
+    """What must be the same when a study is opened again: of its parts the kinds, which later releases keep."""
+    engine = study._engine
+    parts: list[Any] = [engine.parts.objective, engine.parts.acquisition]
+    if isinstance(engine, ControlledEngine):
+        _, side = next(iter(engine.sides.values()))
+        sets = [", ".join(split.control.variables) for split, _ in engine.sides.values()]
+        parts = [side.parts.objective, side.parts.acquisition, engine.rule, *sets]
+    kinds = [part if isinstance(part, str) else type(part).__name__ for part in parts]
+    return {
+        "space": repr(study.space),
+        "direction": study.direction,
+        "seed": str(engine.seed),
+        "method": "; ".join(kinds),
+    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,9 +20,9 @@ from allweather.history import History
 from allweather.maximize import Search
 from allweather.objectives import Objective
 from allweather.recommendation import Recommendation, describe
-from allweather.space import Space
+from allweather.space import Box, Space
 from allweather.splits import Split, SplitHistory, whole_box
-from allweather.surrogates import Posterior
+from allweather.surrogates import GP, Posterior
 from allweather.trials import Trial
 
 PLAY = 3
@@ -43,24 +43,36 @@ class ControlledEngine:
         candidates: Tensor | None = None,
     ) -> None:
         """Engines like `template`, one for each set of `control` and one for the surrogate of all variables."""
+        for limit in constraints:
+            strange = [name for name in limit.coefficients if name not in space.decisions]
+            require(not strange, "Study(constraints=...)", f"name variables among {list(space.decisions)}", strange)
         everything = Space(**dict(whole_box(space)))
         fitted = replace(composition, context=None, objective=None).on(everything, sign)
         self.whole = replace(template, parts=fitted, search=Search(everything.decisions))
+        surrogate = self.whole.parts.surrogate
+        fits = isinstance(surrogate, GP) and surrogate.kernel == "rbf"
+        same = 'be GP("rbf") with control sets, which is the same however they split the variables'
+        require(fits, "Study(surrogate=...)", same, surrogate)
         self.rule = control.rule or composition.rule or CostAdaptive()
         self.budget = control.budget
-        self.sides: dict[tuple[str, ...], tuple[Split, Engine]] = {}
+        self.sides: dict[frozenset[str], tuple[Split, Engine]] = {}
         for each in control.on(space):
             split = Split.of(each, space)
-            columns = list(split.order[: split.space.decisions.columns])
+            columns = _columns_of(each.variables, space.decisions)
             chosen = None if candidates is None else candidates[:, columns].unique(dim=0)
             search = Search(split.space.decisions, _within(constraints, each), chosen)
             parts = _for_split(composition, split, space).on(split.space, sign)
-            self.sides[each.variables] = split, replace(template, parts=parts, search=search)
+            self.sides[each.names] = split, replace(template, parts=parts, search=search)
 
     @property
     def parts(self) -> Parts:
         """Those of all variables together."""
         return self.whole.parts
+
+    def __repr__(self) -> str:
+        sets = ", ".join(repr(split.control) for split, _ in self.sides.values())
+        _, engine = next(iter(self.sides.values()))
+        return f"{sets}, {self.rule!r}, budget {self.budget}, {engine!r}"
 
     @property
     def seed(self) -> int:
@@ -79,19 +91,17 @@ class ControlledEngine:
 
     def ledger(self, history: History) -> Ledger:
         """What was played and paid so far; data from before were free."""
-        played = [(tuple(t.decision), t.cost) for t in history.trials if t.asked and t.cost is not None]
+        played = [(t.decision, t.cost) for t in history.trials if t.asked and t.cost is not None]
         outcomes = history.observations.values
         lowest = float(outcomes.min()) if len(outcomes) else 0.0
         return Ledger.of([split.control for split, _ in self.sides.values()], self.budget, played, lowest)
 
     def split(self, trial: Trial) -> Split:
         """The split that a trial was asked under."""
-        return self.sides[tuple(trial.decision)][0]
+        return self.sides[frozenset(trial.decision)][0]
 
     def decide(self, history: History, situation: Situation) -> Plan:
         """The next play: a control set, values for its variables, and what it costs."""
-        given = situation == Situation()
-        require(given, "Study.ask(context=..., forecast=...)", "be left out where there are control sets", situation)
         ledger = self.ledger(history)
         if len(history.complete) < self.whole.initial:
             return self._first(ledger)
@@ -99,13 +109,14 @@ class ControlledEngine:
             posterior = self.whole.posterior(history)
         fitted = posterior.hyperparameters
         number = len(history.trials)
-        posterior, waiting = self._aware(history, posterior, self.whole.generator(ASK, number))
+        posterior = self._aware(history, posterior, self.whole.generator(ASK, number))
         sides = [self._side(each, history, posterior, number) for each in self.rule.eligible(ledger)]
         with self.watch("maximise"):
             offer = self.rule.choose(sides, self.whole.parts.acquisition, ledger)
             side = next(side for side in sides if side.control == offer.control)
-            split, _ = self.sides[offer.control.variables]
-            same = waiting[:, list(split.order)][:, : len(offer.decision)]
+            split, _ = self.sides[offer.control.names]
+            pending = [t for t in history.trials if t.state == "pending" and offer.control.names == set(t.decision)]
+            same = split.space.decisions.encode([trial.decision for trial in pending])
             decision = offer.decision
             if offer.function is not None:
                 decision = apart(decision, same, offer.function, side.search, side.belief.generator)
@@ -115,11 +126,10 @@ class ControlledEngine:
         self, history: History, situation: Situation, objective: Objective | None, radii: Tensor | None
     ) -> Recommendation:
         """The best set and values, and what less money would buy."""
-        given = situation == Situation()
-        require(given, "Study.recommend(context=..., forecast=...)", "be left out with control sets", situation)
         with self.watch("fit"):
             posterior = self.whole.posterior(history)
-        rows, beliefs = [], []
+        rows, beliefs, scores = [], [], list[float]()
+        columns = ["control", "cost", "value", "score", *self.whole.search.box]
         for split, engine in self.sides.values():
             parts = engine.parts
             if objective is not None:
@@ -131,12 +141,17 @@ class ControlledEngine:
             best = engine.best_expected(belief)
             beliefs.append((split, belief, best.decision))
             named = split.space.decisions.decode(best.decision[None])[0]
+            with torch.no_grad():
+                reached = float(belief.objective(belief.field.mean(best.decision[None]), belief.reference)[0])
             control = ", ".join(split.control.variables)
-            rows.append({"control": control, "cost": split.control.cost, "value": best.value, **named})
-        top = max(range(len(rows)), key=lambda place: rows[place]["value"])
+            scores.append(best.value)
+            rows.append(
+                {"control": control, "cost": split.control.cost, "value": reached, "score": best.value, **named}
+            )
+        top = min(range(len(rows)), key=lambda place: (-scores[place], rows[place]["cost"]))
         split, belief, decision = beliefs[top]
         found = describe(belief, decision, split.space, history.sign, radii)
-        frontier = _frontier(pd.DataFrame(rows), history.sign)
+        frontier = _frontier(pd.DataFrame(rows, columns=columns), history.sign)
         return replace(found, control=split.control.variables, cost=split.control.cost, frontier=frontier)
 
     def _first(self, ledger: Ledger) -> Plan:
@@ -145,7 +160,7 @@ class ControlledEngine:
         cheapest = min(each.exact_cost for each in affordable)
         sets = [each for each in affordable if each.exact_cost == cheapest]
         played = ledger.step - 1
-        split, engine = self.sides[sets[played % len(sets)].variables]
+        split, engine = self.sides[sets[played % len(sets)].names]
         place = played // len(sets)
         return self._plan(split, Plan.of(split.space, engine.design(max(engine.initial, place + 1))[place]))
 
@@ -153,7 +168,7 @@ class ControlledEngine:
         return plan._replace(left=split.left, cost=split.control.cost)
 
     def _side(self, control: ControlSet, history: History, posterior: Posterior, number: int) -> Side:
-        split, engine = self.sides[control.variables]
+        split, engine = self.sides[control.names]
         view = SplitHistory.under(split, history)
         engine.fitted = (view.revision, posterior.arranged(split.order, split.space.decisions.columns))
         belief = engine.belief(view, engine.parts, engine.generator(ASK, number), Situation())
@@ -165,8 +180,8 @@ class ControlledEngine:
             belief.__dict__["field"] = seen
         return Side(control, belief, engine.search)
 
-    def _aware(self, history: History, posterior: Posterior, generator: Generator) -> tuple[Posterior, Tensor]:
-        """The posterior if pending plays turn out as expected and failed ones as badly as any, and the pending."""
+    def _aware(self, history: History, posterior: Posterior, generator: Generator) -> Posterior:
+        """The posterior if pending plays turn out as expected and failed ones as badly as any."""
         pending = self._points([t for t in history.trials if t.state == "pending"], history, generator)
         failed = self._points([t for t in history.trials if t.state == "failed"], history, generator)
         if len(pending):
@@ -174,7 +189,7 @@ class ControlledEngine:
         if len(failed):
             worst = history.observations.values.min()
             posterior = posterior.given(failed, worst.expand(len(failed)))
-        return posterior, pending
+        return posterior
 
     def _points(self, trials: list[Trial], history: History, generator: Generator) -> Tensor:
         """All variables (m, d) of trials, what was left alone drawn from what is believed about it."""
@@ -182,7 +197,7 @@ class ControlledEngine:
         for trial in trials:
             row = {**trial.decision, **(trial.context or {})}
             if any(name not in row for name in box):
-                split, engine = self.sides[tuple(trial.decision)]
+                split, engine = self.sides[frozenset(trial.decision)]
                 seen = SplitHistory.under(split, history).observations
                 reference = engine.parts.reference(seen, max(len(history.complete), 1), generator)
                 place = torch.multinomial(reference.weights, 1, generator=generator)
@@ -202,6 +217,16 @@ def _for_split(composition: Composition, split: Split, space: Space) -> Composit
         raise InvalidInput(f"{split.control!r} leaves {', '.join(split.left)} alone: {trouble}") from None
 
 
+def _columns_of(names: Sequence[str], box: Box) -> list[int]:
+    """Where the columns of some variables are among those of a box."""
+    columns: list[int] = []
+    start = 0
+    for name, variable in box.items():
+        columns += range(start, start + variable.columns) if name in names else []
+        start += variable.columns
+    return columns
+
+
 def _within(constraints: Sequence[LinearConstraint], control: ControlSet) -> tuple[LinearConstraint, ...]:
     """The constraints that a control set can meet; one that it could meet only by luck is refused."""
     kept = []
@@ -218,8 +243,8 @@ def _within(constraints: Sequence[LinearConstraint], control: ControlSet) -> tup
 
 def _frontier(table: pd.DataFrame, sign: int) -> pd.DataFrame:
     """The best of each set, cheapest first, and which of them no cheaper one equals."""
-    ordered = table.sort_values(["cost", "value"], ascending=[True, False], ignore_index=True)
-    best_before = ordered["value"].cummax().shift(fill_value=-float("inf"))
-    ordered["frontier"] = ordered["value"] > best_before
+    ordered = table.sort_values(["cost", "score"], ascending=[True, False], ignore_index=True)
+    best_before = ordered["score"].cummax().shift(fill_value=-float("inf"))
+    ordered["frontier"] = ordered["score"] > best_before
     ordered["value"] = sign * ordered["value"]
-    return ordered
+    return ordered.drop(columns="score")

@@ -39,8 +39,13 @@ class Situation(NamedTuple):
     """Its distribution this time."""
 
     @classmethod
-    def of(cls, space: Space, context: Row | None, forecast: ContextModel | None, where: str) -> Situation:
-        """A situation in the user's words, checked."""
+    def of(
+        cls, space: Space, context: Row | None, forecast: ContextModel | None, where: str, controlled: bool = False
+    ) -> Situation:
+        """A situation in the user's words, checked; where control sets can be chosen there is none to tell."""
+        said = next((each for each in (context, forecast) if each is not None), None)
+        fits = said is None or not controlled
+        require(fits, f"{where}(context=..., forecast=...)", "be left out where there are control sets", said)
         both = context is not None and forecast is not None
         require(not both, f"{where}(context=..., forecast=...)", "not both be given", (context, forecast))
         fits = forecast is None or isinstance(forecast, ContextModel)
@@ -75,6 +80,10 @@ class Engine:
     watch: Stopwatch = field(default_factory=Stopwatch)
     fitted: tuple[int, Posterior] | None = None
     """The last revision of a history that was fitted, and its posterior."""
+
+    def __repr__(self) -> str:
+        parts = self.parts
+        return ", ".join(repr(part) for part in (parts.context, parts.objective, parts.acquisition))
 
     def decide(self, history: History, situation: Situation) -> Plan:
         """The next decision, and the hyperparameters it was chosen with."""
@@ -131,7 +140,8 @@ class Engine:
             information_gain=posterior.information_gain,
             contexts=len(reference.points),
         )
-        return Belief(posterior, reference, parts.objective.at(progress), observations, progress, generator)
+        learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with what was seen of contexts
+        return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator)
 
     def _usual(self, belief: Belief, situation: Situation) -> Reference:
         """What other trials' contexts are drawn from: this trial's own situation says nothing about them."""

@@ -62,11 +62,16 @@ class History:
         """Trials whose context and outcome are known."""
         return [trial for trial in self.trials if trial.state == "complete"]
 
+    @property
+    def contexts_seen(self) -> int:
+        """How many contexts their law is learned from."""
+        return len(self.complete)
+
     @cached_property
     def observations(self) -> Observations:
         """The outcomes so far, encoded, larger being better."""
         rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
-        happened = [trial.context for trial in self.trials if trial.context is not None]
+        happened = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
         values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
         if self.whole is not None:
             points = self.whole.encode([{**decision, **(context or {})} for decision, context, _ in rows])

@@ -14,7 +14,7 @@ from allweather.control import ControlSet
 from allweather.history import History
 from allweather.observations import Observations
 from allweather.space import Box, Space
-from allweather.variables import Context, Value
+from allweather.variables import Context, Integer, Value
 
 ENOUGH = 5
 """Contexts that were seen together tell how they depend on each other, from so many on."""
@@ -70,9 +70,16 @@ class SplitHistory(History):
         assert self.split is not None
         assert self.outcomes is not None
         points, d = self.outcomes.joint[:, list(self.split.order)], self.space.decisions.columns
-        rows = [trial.context for trial in self.trials if trial.context is not None]
+        rows = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
         seen = left_alone(rows, self.space.contexts)
         return Observations(points[:, :d], points[:, d:], self.outcomes.values, seen)
+
+    @property
+    def contexts_seen(self) -> int:
+        """How often the variable that was left alone least often was."""
+        rows = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
+        counts = [sum(name in row for row in rows) for name in self.space.contexts]
+        return min(counts) if counts else len(self.complete)
 
 
 def whole_box(space: Space) -> Box:
@@ -84,8 +91,8 @@ def whole_box(space: Space) -> Box:
 def left_alone(rows: Sequence[Mapping[str, Value]], box: Box) -> Tensor:
     """Contexts (m, d_c) to learn the law of a box's variables from, given what happened in each trial.
 
-    Trials that left all of them alone count as they are. While these are fewer than 5, the values of each variable when
-    it was left alone are put together at random; a variable that never was is taken to be uniform.
+    Trials that left all of them alone count as they are. While these are fewer than 5, the newest values of each
+    variable when it was left alone are put together at random; a variable that never was is taken to be uniform.
     """
     together = [{name: row[name] for name in box} for row in rows if all(name in row for name in box)]
     if len(together) >= ENOUGH or not len(box):
@@ -95,9 +102,21 @@ def left_alone(rows: Sequence[Mapping[str, Value]], box: Box) -> Tensor:
     for name, variable in box.items():
         alone = Box("context", ((name, variable),))
         seen = alone.encode([{name: row[name]} for row in rows if name in row])
-        if len(seen) < 2:
-            seen = alone.snap(torch.from_numpy(source.random((SPREAD, variable.columns))))
-        columns.append(seen)
-    n = max(len(column) for column in columns)
-    mixed = [column[source.permutation(n) % len(column)] for column in columns]
+        columns.append((alone, seen))
+    # As many rows as the variable that was seen least, so that nobody takes few values for many.
+    n = min((len(seen) for _, seen in columns if len(seen)), default=SPREAD)
+    mixed = []
+    for place, (alone, seen) in enumerate(columns):
+        values = seen if len(seen) else _uniform(alone, n, source)
+        newest = values[len(values) - n :]
+        mixed.append(newest if place == 0 else newest[source.permutation(n)])
     return torch.cat(mixed, dim=1)
+
+
+def _uniform(box: Box, n: int, source: np.random.Generator) -> Tensor:
+    """Values (n, columns) of one variable, each as likely as any other."""
+    (variable,) = (v.variable if isinstance(v, Context) else v for v in box.values())
+    if isinstance(variable, Integer):
+        levels = variable.upper - variable.lower
+        return torch.from_numpy(source.integers(levels + 1, size=(n, 1)) / levels)
+    return box.snap(torch.from_numpy(source.random((n, variable.columns))))

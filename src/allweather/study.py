@@ -11,23 +11,25 @@ from botorch.models.model import Model
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
-from allweather.assembly import Assembly, composed, require_space
+from allweather.assembly import Assembly, composed, described, opened, require_space
 from allweather.clock import Stopwatch
 from allweather.clock import threads as limited
 from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
 from allweather.contexts import ContextModel
 from allweather.control import Control
-from allweather.controlled import ControlledEngine
 from allweather.engine import Situation
 from allweather.errors import InvalidInput, require, require_count
 from allweather.history import History
 from allweather.objectives import Objective
 from allweather.recommendation import Recommendation, checked_radii
+from allweather.record import fields_of, retold
 from allweather.space import Space
 from allweather.splits import whole_box
+from allweather.storage import Event, Storage
 from allweather.surrogates import Surrogate
-from allweather.trials import Row, Trial, outcomes, plain, read_row, rows_of
+from allweather.telling import Teller, asked
+from allweather.trials import Row, Trial, plain, rows_of
 
 SIGNS = {"maximize": 1, "minimize": -1}
 
@@ -62,6 +64,8 @@ class Study:
         initial: int | None = None,
         seed: int = 0,
         threads: int = 1,
+        storage: str | Storage | None = None,
+        name: str = "study",
     ) -> None:
         """A study of a space.
 
@@ -80,6 +84,8 @@ class Study:
             initial: how many decisions are spread out before the surrogate is asked.
             seed: the same seed and the same answers give the same study.
             threads: of torch, while the study computes; one is fastest unless the machine is large and idle.
+            storage: where the study is kept, such as `sqlite:///kiosk.db`; without it, it ends with the program.
+            name: of the study there; one that exists is gone on with.
         """
         require_space(space)
         require(direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", direction)
@@ -92,7 +98,9 @@ class Study:
         limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
         chosen = None if candidates is None else space.decisions.encode(candidates)
         self._engine = Assembly(space, sign, limits, chosen, initial, seed).engine(composition, control)
-        self._history = History(space, sign, whole=None if control is None else whole_box(space))
+        empty = History(space, sign, whole=None if control is None else whole_box(space))
+        self._notebook = opened(storage, name, empty, described(self))
+        self._teller = Teller(space, control is not None)
 
     @overload
     def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
@@ -113,24 +121,20 @@ class Study:
         """
         if n is not None:
             require_count(n, "Study.ask(n=...)", low=1)
-        situation = Situation.of(self.space, context, forecast, "Study.ask")
-        trials, history = [], self._history
-        with self._computing():
-            for _ in range(n or 1):
-                plan = self._engine.decide(history, situation)
-                trial = Trial(
-                    number=len(history.trials),
-                    decision=plan.decision,
-                    context=None if context is None else plain(context),
-                    fitted=plan.fitted,
-                    revision=history.revision,
-                    left=plan.left,
-                    cost=plan.cost,
-                )
+        situation = Situation.of(self.space, context, forecast, "Study.ask", self._teller.controlled)
+        told = None if context is None else plain(context)
+
+        def choose(history: History) -> list[Event]:
+            written = []
+            for _ in range(n or 1):  # all of them are written down, or none if something goes wrong
+                trial = asked(self._engine.decide(history, situation), history, told)
                 history = history.asked(trial)
-                trials.append(trial)
-        self._history = history  # all of them, or none if something went wrong
-        return trials[0] if n is None else trials
+                written.append(Event("asked", fields_of(trial), trial.number))
+            return written
+
+        with self._computing():
+            trials = self._notebook.decide(choose).trials[-(n or 1) :]
+        return trials[0] if n is None else list(trials)
 
     def tell(
         self,
@@ -151,24 +155,30 @@ class Study:
             failed: that there will be no outcome; the study avoids such decisions when it asks, and ignores them when
                 it recommends.
         """
-        values = () if value is None else outcomes(value)
-        said = bool(values) or failed or context is not None or decision is not None
-        require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
-        require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
-        known = self._history.find(trial)
-        split = isinstance(self._engine, ControlledEngine) and known.asked
-        space = self.space.controlling(list(known.decision)) if split else self.space
-        if context is not None:
-            space.contexts.encode(context)
-            context = plain(context)
-        if decision is not None:
-            space.decisions.encode(decision)
-            decision = plain(decision)
-        if not len(space.contexts):
-            context = {}
-        told = known.told(context, values, decision, failed)
-        self._history = self._history.told(told)
-        return told
+        return self._notebook.tell(trial, self._teller.told(value, context, decision, failed))
+
+    def correct(
+        self,
+        trial: Trial | int,
+        value: float | Sequence[float] | None = None,
+        *,
+        context: Row | None = None,
+        decision: Row | None = None,
+    ) -> Trial:
+        """Put right what was told of a trial; what it was before stays in the journal.
+
+        Example:
+            >>> from allweather import Context, Real
+            >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)))
+            >>> trial = study.tell(study.ask(), 14.0, context={"demand": 0.3})
+            >>> study.correct(trial, 1.4).values
+            (1.4,)
+        """
+        return self._notebook.tell(trial, self._teller.corrected(value, context, decision))
+
+    def withdraw(self, trial: Trial | int) -> Trial:
+        """Take a trial out: it counts for nothing from now on, but stays in the journal."""
+        return self._notebook.tell(trial, lambda known: Event("corrected", {"withdrawn": True}, known.number))
 
     def add(self, table: Any, left: Sequence[str] = ()) -> list[Trial]:
         """Data from before: a DataFrame, a CSV file, or rows, with a column per variable and `value`; all or none.
@@ -177,21 +187,9 @@ class Study:
             table: the data.
             left: with control sets: variables that were left alone then, from which their law can be learned.
         """
-        space = self.space
-        if left:
-            require(self._history.whole is not None, "Study.add(left=...)", "be left out without control sets", left)
-            strange = [name for name in left if name not in space.variables]
-            require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
-            space = space.controlling([name for name in space.decisions if name not in left])
-        rows = [read_row(row, space, number) for number, row in enumerate(rows_of(table))]
-        start = len(self._history.trials)
-        trials = [
-            Trial(start + number, decision, context, values, asked=False)
-            for number, (decision, context, values) in enumerate(rows)
-        ]
-        if trials:
-            self._history = self._history.added(trials)
-        return trials
+        rows = rows_of(table)
+        choose = self._teller.added(rows, left)
+        return list(self._notebook.decide(choose).trials[-len(rows) :]) if rows else []
 
     def recommend(
         self,
@@ -213,7 +211,7 @@ class Study:
             raise InvalidInput("`Study.recommend()` needs at least one complete trial (context and value), got none")
         fits = objective is None or isinstance(objective, Objective)
         require(fits, "Study.recommend(objective=...)", "be an objective such as Expectation()", objective)
-        situation = Situation.of(self.space, context, forecast, "Study.recommend")
+        situation = Situation.of(self.space, context, forecast, "Study.recommend", self._teller.controlled)
         chosen = None if radii is None else checked_radii(radii)
         with self._computing():
             return self._engine.recommend(self._history, situation, objective, chosen)
@@ -225,7 +223,7 @@ class Study:
         """
         before = len(self._history.trials)
         require(before == 0, "Study.restore(...)", "come before any other trial", f"{before} trials")
-        self._history = self._history.restored(trials)
+        self._notebook.decide(lambda history: retold(trials))
 
     def trials(self) -> pd.DataFrame:
         """One row per trial and one column per variable; `value` is the mean of its outcomes."""
@@ -234,14 +232,16 @@ class Study:
     def __repr__(self) -> str:
         states = [trial.state for trial in self._history.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
-        parts = self._engine.parts
-        chosen = ", ".join(repr(part) for part in (parts.context, parts.objective, parts.acquisition))
-        return f"Study({self.space!r}, {chosen}, {self.direction}, seed={self._engine.seed}: {counts})"
+        return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self._engine.seed}: {counts})"
 
     @property
     def timings(self) -> dict[str, float]:
         """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
         return dict(self._engine.watch.seconds)
+
+    @property
+    def _history(self) -> History:
+        return self._notebook.history
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

@@ -17,7 +17,7 @@ from allweather.variables import Choice, Context, Integer, Value, Variable
 Row = Mapping[str, Value]
 LARGEST = 1e150
 """Outcomes beyond this have no squares."""
-State = Literal["pending", "complete", "failed"]
+State = Literal["pending", "complete", "failed", "expired", "withdrawn"]
 
 
 class Frozen(dict[str, Value]):
@@ -61,6 +61,10 @@ class Trial:
     """With control sets: the variables to leave alone, whose values are told as `context`."""
     cost: float | None = None
     """What the control set costs, where there are any."""
+    expired: bool = False
+    """Whether it was given up because nothing was heard of it; it can still be told."""
+    withdrawn: bool = False
+    """Whether it was taken out: it counts for nothing."""
     fitted: Hyperparameters | None = field(default=None, repr=False)
     """The surrogate's hyperparameters when it was asked for: where the next fit starts, also after a crash."""
     revision: int = field(default=0, repr=False)
@@ -75,9 +79,13 @@ class Trial:
     @property
     def state(self) -> State:
         """`complete` once context and outcome are known."""
+        if self.withdrawn:
+            return "withdrawn"
         if self.failed:
             return "failed"
-        return "complete" if self.values and self.context is not None else "pending"
+        if self.values and self.context is not None:
+            return "complete"
+        return "expired" if self.expired else "pending"
 
     def told(
         self,
@@ -88,6 +96,7 @@ class Trial:
     ) -> Trial:
         """This trial with what has come in; what was told before stays as it is."""
         where = f"Study.tell(trial={self.number})"
+        require(not self.withdrawn, where, "not have been withdrawn", self.state)
         late = self.failed and not values and not failed  # only its context may still come
         require(not self.failed or late, where, "not have failed before", self.state)
         require(not (failed and self.values), where, "not have an outcome, and be failed", self.values)

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 import scipy.stats
 
@@ -10,6 +11,7 @@ from allweather import (
     ControlSet,
     CostAdaptive,
     Expectation,
+    Finite,
     InvalidInput,
     Known,
     LinearConstraint,
@@ -21,6 +23,7 @@ from allweather import (
 from allweather.control import Ledger
 
 FARM = Space(ph=Real(4, 9), nh3=Real(0, 2))
+LAW = scipy.stats.uniform(0, 2)
 LAWS = Known({"ph": scipy.stats.uniform(4, 5), "nh3": scipy.stats.uniform(0, 2)}, samples=64)
 
 
@@ -65,6 +68,22 @@ def test_budgets_are_positive_numbers(budget):
             ),
             "ControlSet(ph; cost 1) leaves nh3 alone",
         ),
+        (lambda: Control({5: 0.1}), "name at least one variable"),
+        (lambda: Control({None: 0.1}), "name at least one variable"),
+        (lambda: Control.every(["a"], 0.1), "Control.every(cost=...)` must be a function"),
+        (lambda: Control.every(None, len), "Control.every(names=...)` must be a list of names"),
+        (
+            lambda: Study(FARM, control=Control({"ph": 1}), context=Finite([{"ph": 5.0}])),
+            "leaves nh3 alone: `Finite(points=...)` must have a column 'nh3'",
+        ),
+        (
+            lambda: Study(FARM, control=Control({"ph": 1}), constraints=LinearConstraint({"z": 1}, upper=1)),
+            "name variables among ['ph', 'nh3'], got ['z']",
+        ),
+        (
+            lambda: Study(FARM, control=Control({"ph": 1}), context=Known(dict.fromkeys(("nh3", "x"), LAW))),
+            "have laws of ['ph', 'nh3'] only, got ['x']",
+        ),
     ],
 )
 def test_mistakes_are_named(control, message):
@@ -90,6 +109,13 @@ def test_ten_thousand_plays_of_a_tenth_cost_exactly_a_thousand():
     assert [each.variables for each in almost.affordable] == [("a",)]
     with pytest.raises(BudgetSpent, match="the budget of 1000 is spent: 1000 in 10000 plays, 0 is left"):
         _ = Ledger.of(sets, 1000, [(("a",), 0.1)] * 10_000).affordable
+
+
+def test_costs_of_less_precision_are_what_they_print():
+    control = Control({"a": np.float32(0.1)}, budget=1)
+    assert Ledger.of(control.sets, 1, [(("a",), 0.1)] * 9).left == control.sets[0].exact_cost
+    with pytest.raises(BudgetSpent, match=r"the budget of 0\.05 pays for nothing: 0 in 0 plays, 0\.05 is left"):
+        _ = Ledger.of(control.sets, 0.05, []).affordable
 
 
 def test_an_exhausted_budget_says_so_and_what_was_told_stays():
@@ -138,6 +164,7 @@ def test_a_truncated_normal_has_the_variance_asked_for(variance, scale):
         {"mean": 2.0, "variance": 0.01},
         {"mean": 0.5, "variance": 1 / 12},
         {"mean": 0.5, "variance": 0.0},
+        {"mean": 0.5, "variance": -1e-14},
         {"mean": 0.5, "variance": 0.01, "lower": 1.0},
     ],
 )

@@ -151,7 +151,9 @@ def test_explore_then_commit_plays_cheap_groups_first_and_the_dearest_never_for_
 
 @pytest.mark.parametrize(("cost", "plays"), [(0.01, 400), (0.1, 40), (0.2, 20), (0.6, 6), (0.8, 5), (3.0, 1), (5.0, 0)])
 def test_cost_adaptive_plays(cost, plays):
-    assert CostAdaptive().plays_at(ControlSet(("a",), cost).exact_cost) == plays
+    for unit in (1, 1000):  # whatever money is measured in
+        set_, dearest = ControlSet(("a",), unit * cost), ControlSet(("b",), unit)
+        assert CostAdaptive().plays_at(set_.exact_cost, dearest.exact_cost) == plays
 
 
 def test_per_unit_cost_as_published_prefers_dear_sets_where_values_are_negative_and_the_sound_one_does_not():

@@ -187,3 +187,19 @@ def test_ceilings_are_never_below_what_they_bound(alpha, beta, radius, zeros):
     assert bool((limit >= exact - 1e-7 * (1 + exact.abs())).all())
     loose = (limit - exact)[40:80].median() / (values[40:80].amax(-1) - values[40:80].amin(-1)).median()
     assert beta > 0 or loose < 0.3
+
+
+@pytest.mark.parametrize("seed", [93, 194, 369, 513])
+def test_the_slope_at_radius_zero_where_many_values_tie_for_the_lowest(seed):
+    """A small ball may hold distributions on the lowest values only: its slope is 0, that at radius 0 is not."""
+    source = np.random.default_rng(seed)
+    n = int(source.integers(3, 9))
+    points, weights = source.random((n, 1)), source.random(n) * (source.random(n) < 0.7)
+    reference = Reference.checked(points, weights / weights.sum())
+    values = torch.from_numpy((source.random((1, n)) < 0.4).astype(float))
+    distance = MMD(0.0, lengthscale=0.3)
+    slope, mean = distance.worst_case(values, reference).slope, values @ reference.weights
+    falls = [(distance.worst_case(values, reference, radius).value - mean) / radius for radius in (1e-6, 1e-5, 1e-4)]
+    assert slope.item() == pytest.approx(falls[0].item(), rel=1e-3)
+    assert slope.item() <= falls[1].item() * (1 - 1e-6)
+    assert falls[0].item() <= falls[1].item() + 1e-3 * abs(slope.item())

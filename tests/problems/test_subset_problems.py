@@ -201,3 +201,11 @@ def test_bad_input_is_named(make, said):
     with pytest.raises(InvalidInput) as error:
         make()
     assert said in str(error.value)
+
+
+def test_an_interpolated_sample_passes_through_the_draw_and_varies_less():
+    exact, published = problem("gp-sample-3d", seed=2), problem("gp-sample-3d", seed=2, interpolated=True)
+    points = torch.rand(1000, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    torch.testing.assert_close(published.at(points), exact.at(points), rtol=0, atol=1e-3)
+    elsewhere = torch.rand(4000, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(9))
+    assert published.at(elsewhere).std() < exact.at(elsewhere).std()

@@ -46,10 +46,11 @@ class Belief:
 
     def rough(self) -> Belief | None:
         """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""
-        chosen = self.reference.some(ROUGH)
-        if len(chosen) == len(self.reference.points):
+        thinned = self.reference.thinned(ROUGH)
+        if thinned is None:
             return None
-        belief = replace(self, reference=self.reference.among(chosen))
+        chosen, reference = thinned
+        belief = replace(self, reference=reference)
         if "field" in self.__dict__:  # else it is made for the fewer contexts, if ever
             belief.__dict__["field"] = self.field.rough(chosen)
         return belief

@@ -10,6 +10,7 @@ from typing import Any
 
 import joblib
 import pandas as pd
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from allweather.benchmark.regret import Measure
@@ -91,7 +92,7 @@ def _watched(results: Iterable[pd.DataFrame], total: int) -> Iterable[pd.DataFra
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns) as bar:
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=total)
         for table in results:
             row = table.iloc[-1]

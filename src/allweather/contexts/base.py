@@ -38,25 +38,33 @@ class Reference(NamedTuple):
         require(points.shape[0] > 0, f"{where}(points=...)", "have at least one point", tuple(points.shape))
         return cls(points, as_weights(weights, points.shape[0], f"{where}(weights=...)").detach())
 
-    def some(self, most: int) -> Tensor:
-        """Indices (m,) of contexts that stand for all: at most so many with weight, and as many without.
+    def thinned(self, most: int) -> tuple[Tensor, Reference] | None:
+        """Indices (m,) of contexts that stand for all, and the belief about them; None where there are few anyway.
+
+        Of those with weight about `most` are drawn, each as likely as it is heavy, and of those without as many.
 
         Example:
-            >>> Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.0, 0.5]).some(2)
-            tensor([0, 1, 2])
+            >>> heavy = Reference.checked(torch.rand(99, 1), [0.51, *[0.005] * 98])
+            >>> chosen, few = heavy.thinned(10)
+            >>> len(chosen) < 10, round(few.weights[0].item(), 1)
+            (True, 0.5)
         """
+        likely, unlikely = (self.weights > 0).nonzero()[:, 0], (self.weights <= 0).nonzero()[:, 0]
+        if max(len(likely), len(unlikely)) <= 2 * most:
+            return None
         shuffle = np.random.default_rng(0)  # the same for the same number of contexts
-        parts = []
-        for part in ((self.weights > 0).nonzero(), (self.weights <= 0).nonzero()):
-            few = len(part) <= 2 * most
-            parts.append(part[:, 0] if few else part[shuffle.permutation(len(part))[:most], 0])
-        chosen: Tensor = torch.cat(parts).sort().values
-        return chosen
-
-    def among(self, chosen: Tensor) -> Reference:
-        """This belief, if the context is one of those chosen."""
-        weights = self.weights[chosen]
-        return Reference(self.points[chosen], weights / weights.sum())
+        weights = self.weights[likely]
+        if len(likely) > 2 * most:
+            likely = likely[shuffle.permutation(len(likely))]
+            places = (torch.arange(most, dtype=torch.float64) + 0.5) / most
+            drawn = torch.searchsorted(self.weights[likely].cumsum(0), places).clamp_max(len(likely) - 1)
+            drawn, counts = drawn.unique(return_counts=True)
+            likely, weights = likely[drawn], counts.to(self.weights.dtype) / most
+        if len(unlikely) > 2 * most:
+            unlikely = unlikely[shuffle.permutation(len(unlikely))[:most]]
+        chosen, order = torch.cat([likely, unlikely]).sort()
+        weights = torch.cat([weights, weights.new_zeros(len(unlikely))])[order]
+        return chosen, Reference(self.points[chosen], weights / weights.sum())
 
 
 class ContextModel(Named, ABC):

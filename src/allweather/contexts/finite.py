@@ -60,6 +60,8 @@ class Finite(ContextModel):
     def among(self, names: Sequence[str], everything: Sequence[str]) -> Finite:
         """These columns of the points."""
         if _named(self.points):
+            missing = [name for name in names if any(name not in row for row in self.points)]
+            require(not missing, "Finite(points=...)", f"have a column {', '.join(map(repr, missing))}", self.points[0])
             return replace(self, points=[{name: row[name] for name in names} for row in self.points])
         fits = self.points.ndim == 2 and self.points.shape[1] == len(everything)
         requirement = f"have one column for each of {', '.join(everything)}"

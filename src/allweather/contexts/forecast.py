@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -29,6 +29,8 @@ class Forecast(ContextModel):
     """Called with the step where no distribution was given by hand."""
     distribution: ContextModel | None = None
     box: Box | None = None
+    part: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """The variables it is asked about, among those it speaks about."""
 
     def __post_init__(self) -> None:
         fits = self.by_step is None or callable(self.by_step)
@@ -43,6 +45,10 @@ class Forecast(ContextModel):
         """The same forecast; what is given speaks the units of `box`."""
         return replace(self, box=box)
 
+    def among(self, names: Sequence[str], everything: Sequence[str]) -> Forecast:
+        """What is given speaks about everything; these variables of it."""
+        return replace(self, part=(tuple(names), tuple(everything)))
+
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The reference of the distribution given for this step."""
         distribution = self.distribution
@@ -52,6 +58,8 @@ class Forecast(ContextModel):
             require(fits, f"Forecast(by_step=...)({step})", "return a context model", distribution)
         if distribution is None:
             raise InvalidInput(f"`Forecast` has no distribution for step {step}: call `.given(distribution)` first")
+        if self.part is not None:
+            distribution = distribution.among(*self.part)
         if self.box is not None:
             distribution = distribution.on(self.box)
         return distribution.reference(contexts, step, generator)

@@ -72,6 +72,8 @@ class Known(ContextModel):
         if isinstance(law, Mapping):
             missing = [name for name in names if name not in law]
             require(not missing, "Known(law=...)", f"have a law for {', '.join(map(repr, missing))}", list(law))
+            strange = [name for name in law if name not in everything]
+            require(not strange, "Known(law=...)", f"have laws of {list(everything)} only", strange)
             return replace(self, law={name: law[name] for name in names})
         places = [list(everything).index(name) for name in names]
         if not _is_sampler(law):
@@ -79,15 +81,7 @@ class Known(ContextModel):
             fits = len(laws) == len(everything)
             require(fits, "Known(law=...)", f"have a law for each of {list(everything)}", f"{len(laws)} laws")
             return replace(self, law=[laws[place] for place in places])
-        whole = replace(self, box=None)
-
-        def some(n: int, source: np.random.Generator) -> np.ndarray:
-            draws = replace(whole, samples=n)._drawn(source)
-            requirement = f"draw a column for each of {list(everything)}"
-            require(draws.shape[1] == len(everything), "Known(law=...)", requirement, draws.shape)
-            return draws[:, places]
-
-        return replace(self, law=some)
+        return replace(self, law=_Columns(replace(self, box=None), tuple(places), tuple(everything)))
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Equally weighted draws of the law, fixed for this step."""
@@ -146,3 +140,18 @@ def _is_sampler(law: Any) -> bool:
     if hasattr(law, "ppf") or isinstance(law, (Mapping, Sequence)):
         return False
     return callable(law) or hasattr(law, "rvs")
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """A joint sampler of some of the variables that another one draws."""
+
+    whole: Known
+    places: tuple[int, ...]
+    everything: tuple[str, ...]
+
+    def __call__(self, n: int, source: np.random.Generator) -> np.ndarray:
+        draws = replace(self.whole, samples=n)._drawn(source)
+        requirement = f"draw a column for each of {list(self.everything)}"
+        require(draws.shape[1] == len(self.everything), "Known(law=...)", requirement, draws.shape)
+        return np.asarray(draws[:, list(self.places)])

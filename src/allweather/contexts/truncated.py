@@ -32,7 +32,7 @@ def truncated_normal(mean: float, variance: float, lower: float = 0.0, upper: fl
     def law(scale: float) -> Any:
         return scipy.stats.truncnorm(a=(lower - mean) / scale, b=(upper - mean) / scale, loc=mean, scale=scale)
 
-    narrow, wide = 1e-6 * width, 1e3 * width
+    narrow, wide = 0.5 * variance**0.5, 1e3 * width
     enough = law(wide).var() > variance
     require(bool(enough), "truncated_normal(variance=...)", f"be clearly below {widest:g}, the uniform law's", variance)
     return law(scipy.optimize.brentq(lambda scale: law(scale).var() - variance, narrow, wide, xtol=1e-14))

@@ -64,6 +64,9 @@ class Control:
             >>> len(Control.every(["ca", "b", "ph"], cost=lambda names: 0.1 * len(names)).sets)
             7
         """
+        require(callable(cost), "Control.every(cost=...)", "be a function of the variables", cost)
+        listed = isinstance(names, Sequence) and not isinstance(names, str)
+        require(listed, "Control.every(names=...)", "be a list of names", names)
         subsets = chain.from_iterable(combinations(names, size) for size in range(1, len(names) + 1))
         return cls([ControlSet(subset, cost(subset)) for subset in subsets], budget, rule)
 

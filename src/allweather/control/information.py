@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -41,7 +42,8 @@ class InformationPerCost(Rule):
     """
 
     threshold: float = 0.01
-    """Gains per unit cost below this part of the outcomes' standard deviation are not worth playing for."""
+    """Gains are not worth playing for below this part of the outcomes' standard deviation, times the play's cost in
+    units of the dearest set's."""
     contexts: int = 8
     """How many of a set's contexts a play's gain is averaged over."""
 
@@ -56,7 +58,8 @@ class InformationPerCost(Rule):
         quick = [side._replace(search=replace(side.search, raw=32, starts=2, steps=12)) for side in sides]
         offers = best_of_each(quick, lessons)
         best = self.pick(offers, ledger)
-        if best.score / best.control.cost >= self.threshold * plans.data.scale:
+        share = float(Fraction(best.control.exact_cost, ledger.dearest))
+        if best.score >= self.threshold * plans.data.scale * share:
             return best
         return max(
             best_of_each(sides, acquisition.together([side.belief for side in sides])), key=lambda offer: offer.score
@@ -123,19 +126,20 @@ class Lesson:
 def _plans(side: Side) -> tuple[Tensor, Tensor, Tensor]:
     """Points (k, m, d), weights (k, m) and means (k,) of the plans of one set."""
     belief = side.belief
-    chosen = belief.reference.some(FEW)
-    thin = replace(belief, reference=belief.reference.among(chosen))
+    thinned = belief.reference.thinned(FEW)
+    thin = belief if thinned is None else replace(belief, reference=thinned[1])
     quick = replace(side.search, raw=64, starts=4, steps=15)
     best = quick.best(thin.expected, belief.generator, near=belief.incumbents(4)).decision
     decisions = torch.cat([best[None], belief.incumbents(RIVALS)])
     values = thin.field.mean(decisions).detach().requires_grad_()
     with torch.enable_grad():
-        means = thin.objective(values, thin.reference)
-        (weights,) = torch.autograd.grad(means.sum(), values)
+        (weights,) = torch.autograd.grad(thin.objective(values, thin.reference).sum(), values)
+    with torch.no_grad():
+        means = belief.expected(decisions)  # which plan is best is too important for a few contexts
     contexts = thin.reference.points
     k, m = weights.shape
     joint = torch.cat([decisions[:, None].expand(k, m, -1), contexts.expand(k, m, -1)], -1)[..., _order(belief)]
-    return joint, weights, means.detach()
+    return joint, weights, means
 
 
 def _side_by_side(parts: list[tuple[Tensor, Tensor, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:

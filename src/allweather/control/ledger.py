@@ -17,14 +17,14 @@ class Ledger:
 
     Example:
         >>> ledger = Ledger.of([ControlSet(("ph",), 0.1)], budget=1000, played=[(("ph",), 0.1)] * 9_999)
-        >>> ledger.spent, float(ledger.left), ledger.plays[("ph",)]
+        >>> ledger.spent, float(ledger.left), ledger.plays[frozenset({"ph"})]
         (Fraction(9999, 10), 0.1, 9999)
     """
 
     sets: tuple[ControlSet, ...]
     budget: Fraction | None
     spent: Fraction
-    plays: Counter[tuple[str, ...]]
+    plays: Counter[frozenset[str]]
     lowest: float = 0.0
     """The worst outcome so far, larger being better."""
 
@@ -33,19 +33,24 @@ class Ledger:
         cls,
         sets: Sequence[ControlSet],
         budget: float | None,
-        played: Iterable[tuple[tuple[str, ...], float]],
+        played: Iterable[tuple[Iterable[str], float]],
         lowest: float = 0.0,
     ) -> Ledger:
         """From the variables and the cost of every play."""
         listed = list(played)
         spent = sum((exact(cost) for _, cost in listed), Fraction(0))
-        plays = Counter(variables for variables, _ in listed)
+        plays = Counter(frozenset(variables) for variables, _ in listed)
         return cls(tuple(sets), None if budget is None else exact(budget), spent, plays, lowest)
 
     @property
     def left(self) -> Fraction | None:
         """What is left of the budget."""
         return None if self.budget is None else self.budget - self.spent
+
+    @property
+    def dearest(self) -> Fraction:
+        """The cost of the most expensive set: the unit in which rules measure."""
+        return max(each.exact_cost for each in self.sets)
 
     @property
     def step(self) -> int:
@@ -59,8 +64,13 @@ class Ledger:
         sets = [each for each in self.sets if left is None or each.exact_cost <= left]
         if not sets:
             cheapest = min(each.cost for each in self.sets)
+            said = "is spent" if self.spent else "pays for nothing"
             raise BudgetSpent(
-                f"the budget of {float(self.budget or 0):g} is spent: {float(self.spent):g} in {self.step - 1} plays, "
-                f"{float(left or 0):g} is left and the cheapest control set costs {cheapest:g}"
+                f"the budget of {_short(self.budget)} {said}: {_short(self.spent)} in {self.step - 1} plays, "
+                f"{_short(left)} is left and the cheapest control set costs {cheapest:.12g}"
             )
         return sets
+
+
+def _short(number: Fraction | None) -> str:
+    return f"{float(number or 0):.12g}"

@@ -69,7 +69,12 @@ def best_of_each(sides: Sequence[Side], scores: Sequence[Score], logarithmic: bo
 
 @dataclass(frozen=True)
 class BestValue(Rule):
-    """The set with the best score, whatever it costs: UCB-PSQ, TS-PSQ (Hayashi et al. 2022) and EI-PSQ."""
+    """The set with the best score, whatever it costs: UCB-PSQ, TS-PSQ (Hayashi et al. 2022) and EI-PSQ.
+
+    Example:
+        >>> BestValue()
+        BestValue()
+    """
 
     def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
         """The first of the best."""
@@ -104,11 +109,33 @@ class NearBest(Rule):
         return max((offer for offer in near if offer.control.cost == cheapest), key=lambda offer: offer.score)
 
 
-@dataclass(frozen=True)
-class ExploreThenCommit(Rule):
-    """So many plays of each group of equally cheap sets, cheapest first; then the best score (ETC-n, Sec. 4.2).
+class Exploring(Rule):
+    """Groups of equally cheap sets are played for a while, cheapest first; then the best score counts.
 
     The most expensive group has no plays of its own.
+    """
+
+    @abstractmethod
+    def plays_at(self, cost: Fraction, dearest: Fraction) -> int:
+        """How often the sets of this cost are played together."""
+
+    def eligible(self, ledger: Ledger) -> list[ControlSet]:
+        """The sets of the cheapest group with plays left, or all."""
+        affordable = ledger.affordable
+        for cost in sorted({each.exact_cost for each in affordable} - {ledger.dearest}):
+            played = sum(ledger.plays[each.names] for each in ledger.sets if each.exact_cost == cost)
+            if played < self.plays_at(cost, ledger.dearest):
+                return [each for each in affordable if each.exact_cost == cost]
+        return affordable
+
+    def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
+        """The best score of those that are eligible."""
+        return max(offers, key=lambda offer: offer.score)
+
+
+@dataclass(frozen=True)
+class ExploreThenCommit(Exploring):
+    """So many plays of each group of equally cheap sets, cheapest first; then the best score (ETC-n, Sec. 4.2).
 
     Example:
         >>> sets = [ControlSet(("a",), 0.1), ControlSet(("a", "b"), 1.0)]
@@ -120,47 +147,31 @@ class ExploreThenCommit(Rule):
     plays: int
 
     def __post_init__(self) -> None:
-        require_count(self.plays, f"{type(self).__name__}(plays=...)")
+        require_count(self.plays, "ExploreThenCommit(plays=...)")
 
-    def plays_at(self, cost: Fraction) -> int:
-        """How often the sets of this cost are played together."""
+    def plays_at(self, cost: Fraction, dearest: Fraction) -> int:
+        """The same for all."""
         return self.plays
-
-    def eligible(self, ledger: Ledger) -> list[ControlSet]:
-        """The sets of the cheapest group with plays left, or all."""
-        affordable = ledger.affordable
-        dearest = max(each.exact_cost for each in ledger.sets)
-        for cost in sorted({each.exact_cost for each in affordable} - {dearest}):
-            played = sum(ledger.plays[each.variables] for each in ledger.sets if each.exact_cost == cost)
-            if played < self.plays_at(cost):
-                return [each for each in affordable if each.exact_cost == cost]
-        return affordable
-
-    def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
-        """The best score of those that are eligible."""
-        return max(offers, key=lambda offer: offer.score)
 
 
 @dataclass(frozen=True)
-class CostAdaptive(ExploreThenCommit):
+class CostAdaptive(Exploring):
     """Explore-then-commit with as many plays of a group as `effort` pays for: ETC-Ada.
 
     Example:
-        >>> CostAdaptive().plays_at(exact(0.1))
+        >>> CostAdaptive().plays_at(cost=exact(0.1), dearest=exact(1.0))
         40
     """
 
-    plays: int = 0
     effort: float = 4.0
-    """What each group may cost in all (4 in the paper)."""
+    """What each group may cost in all, in units of the dearest set's cost (4 in the paper, where that is 1)."""
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         require_number(self.effort, "CostAdaptive(effort=...)", low=0)
 
-    def plays_at(self, cost: Fraction) -> int:
+    def plays_at(self, cost: Fraction, dearest: Fraction) -> int:
         """As many as the effort pays for."""
-        return math.floor(exact(self.effort) / cost)
+        return math.floor(exact(self.effort) * dearest / cost)
 
 
 @dataclass(frozen=True)
@@ -168,6 +179,10 @@ class ValuePerCost(Rule):
     """The best score divided by its cost, as published (App. B).
 
     Where scores are negative, dividing prefers the dearer of two equal sets (ERRATA); `GainPerCost` does not.
+
+    Example:
+        >>> ValuePerCost()
+        ValuePerCost()
     """
 
     def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
@@ -180,6 +195,10 @@ class GainPerCost(Rule):
     """How far the best score lies above the worst outcome so far, divided by its cost.
 
     The same as `ValuePerCost` but for the zero: outcomes in other units, or all negative, change nothing.
+
+    Example:
+        >>> GainPerCost()
+        GainPerCost()
     """
 
     def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:

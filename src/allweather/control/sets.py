@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from allweather.errors import require, require_number
 
@@ -21,13 +25,20 @@ class ControlSet:
     cost: float
 
     def __post_init__(self) -> None:
-        names = (self.variables,) if isinstance(self.variables, str) else tuple(self.variables)
+        given: Any = self.variables
+        several = isinstance(given, Iterable) and not isinstance(given, str)
+        names: tuple[str, ...] = tuple(given) if several else (given,)
         words = len(names) > 0 and all(isinstance(name, str) for name in names)
         require(words, "ControlSet(variables=...)", "name at least one variable", self.variables)
         require(len(set(names)) == len(names), "ControlSet(variables=...)", "name a variable once", names)
         require_number(self.cost, f"ControlSet({', '.join(names)}, cost=...)", above=0)
         object.__setattr__(self, "variables", names)
-        object.__setattr__(self, "cost", float(self.cost))
+        object.__setattr__(self, "cost", float(str(self.cost)))  # a tenth of any precision is a tenth
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables, in no order."""
+        return frozenset(self.variables)
 
     @property
     def exact_cost(self) -> Fraction:
@@ -39,10 +50,10 @@ class ControlSet:
 
 
 def exact(number: float) -> Fraction:
-    """The number as it is written in decimal.
+    """The number as it is written in decimal; one of less precision as it prints.
 
     Example:
         >>> 10_000 * exact(0.1) == 1000
         True
     """
-    return Fraction(repr(float(number)))
+    return Fraction(str(number.item() if isinstance(number, np.float64) else number))

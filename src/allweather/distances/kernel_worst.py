@@ -72,7 +72,8 @@ def leaving(ball: KernelBall, values: Tensor, p: Tensor) -> tuple[Tensor, Tensor
         q, multiplier = _Search(ball, height[left], spread, torch.full_like(scale[left], radius)).solve(tiny=False)
         direction[left] = (q - spread) / radius
         steepness[left] = (multiplier * radius * scale[left]).squeeze(-1)
-        left = left[(q[:, p > 0] <= 0).any(-1)]
+        # The interior point method leaves crumbs of what it empties.
+        left = left[(q[:, p > 0] <= 1e-6 * spread[p > 0]).any(-1)]
     return steepness, direction
 
 

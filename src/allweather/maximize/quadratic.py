@@ -75,8 +75,10 @@ def _guessed(
         except np.linalg.LinAlgError:  # rows that say the same
             break
         step = np.where(solved[:, None], step, free - _times(push, dual))
-        broken = step @ normals.T - room > 1e-12
-        solved = solved | ((dual >= 0) & ~broken).all(-1)
+        excess = step @ normals.T - room
+        broken = excess > 1e-12
+        tight = ~binding | (np.abs(excess) < 1e-9)  # else rows nearly say the same, and the multipliers are noise
+        solved = solved | ((dual >= 0) & ~broken & tight).all(-1)
         if solved.all():
             break
         binding = np.where(binding, dual > 0, can_bind & broken)

@@ -52,7 +52,7 @@ def etc_100(plays: int = 100, width: float = 2.0) -> Composition:
 
 @named
 def etc_ada(effort: float = 4.0, width: float = 2.0) -> Composition:
-    """As many plays of each group as a cost of 4 pays for, then the best upper bound (subsets, Sec. 4.2)."""
+    """As many plays of each group as four times the dearest cost pays for, then the best upper bound (Sec. 4.2)."""
     return _ucb(CostAdaptive(effort=effort), width)
 
 

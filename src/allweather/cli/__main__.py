@@ -1,0 +1,6 @@
+"""`python -m allweather.cli`."""
+
+from allweather.cli import app
+
+if __name__ == "__main__":
+    app(prog_name="allweather")

@@ -1,0 +1,39 @@
+"""A recipe as the text of a TOML file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def to_toml(fields: Mapping[str, Any]) -> str:
+    """The fields of a recipe as TOML: plain ones first, then a section per table.
+
+    Example:
+        >>> print(to_toml({"name": "kiosk", "variables": {"order": {"lower": 0, "upper": 100}}}))
+        name = "kiosk"
+        <BLANKLINE>
+        [variables]
+        order = { lower = 0, upper = 100 }
+        <BLANKLINE>
+    """
+    plain = [f"{_key(key)} = {_value(value)}" for key, value in fields.items() if not isinstance(value, Mapping)]
+    lines = list(plain)
+    for key, table in fields.items():
+        if isinstance(table, Mapping):
+            lines += ["", f"[{_key(key)}]", *(f"{_key(name)} = {_value(value)}" for name, value in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else json.dumps(name, ensure_ascii=False)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(name)} = {_value(inner)}" for name, inner in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(inner) for inner in value) + "]"
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)

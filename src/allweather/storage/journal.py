@@ -1,0 +1,182 @@
+"""The journal of a study: what was asked, told, added and corrected, in order, never overwritten."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from allweather.errors import require
+from allweather.registry import unknown
+from allweather.storage.database import Conflict, Database, StorageError
+from allweather.storage.schema import events, studies
+
+LARGEST = 1_000_000
+"""Characters of one event, at most: a journal holds decisions and outcomes, not files."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened in a study."""
+
+    kind: str
+    payload: dict[str, Any]
+    trial: int | None = None
+    """The trial it is about, where it is about one."""
+    number: int = 0
+    """Its place in the journal, from 1; 0 before it is written."""
+    at: float = 0.0
+    """When, in seconds since 1970."""
+    worker: str = ""
+
+
+class Journal:
+    """The events of one study in a database.
+
+    Every event has a number, and no two have the same. Who writes says which events are known, and fails with
+    `Conflict` if others that matter came in between.
+    """
+
+    def __init__(self, database: Database, study: int, name: str) -> None:
+        self._database, self._study, self.name = database, study, name
+        self.worker = f"{socket.gethostname()}:{os.getpid()}"
+
+    @classmethod
+    def create(cls, database: Database, name: str, recipe: dict[str, Any], past: Sequence[Event] = ()) -> Journal:
+        """A new study's journal, with events from elsewhere as they were; a name that is taken is a `Conflict`."""
+        require_name(name)
+        row = {"name": name, "created": time.time(), "recipe": _written(recipe)}
+        with database.writing() as connection:
+            study = connection.execute(studies.insert().values(row).returning(studies.c.id)).scalar_one()
+            if past:
+                rows = [{**vars(event), "study": study, "payload": _written(event.payload)} for event in past]
+                connection.execute(events.insert(), rows)
+        return cls(database, study, name)
+
+    @classmethod
+    def open(cls, database: Database, name: str) -> Journal:
+        """The journal of a study that is there."""
+        require_name(name)
+        with database.reading() as connection:
+            found = connection.execute(sa.select(studies.c.id).where(studies.c.name == name)).scalar()
+            if found is None:
+                known = connection.execute(sa.select(studies.c.name)).scalars().all()
+                raise unknown(f"{database.address}", name, known)
+        return cls(database, found, name)
+
+    @property
+    def recipe(self) -> dict[str, Any]:
+        """What the study was made with."""
+        with self._database.reading() as connection:
+            text = connection.execute(sa.select(studies.c.recipe).where(studies.c.id == self._study)).scalar_one()
+        return dict(json.loads(text))
+
+    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
+        """The events since number `after`, in order; only those about a trial, if one is given."""
+        chosen = sa.select(events).where(events.c.study == self._study, events.c.number > after)
+        if trial is not None:
+            chosen = chosen.where(events.c.trial == trial)
+        with self._database.reading() as connection:
+            rows = connection.execute(chosen.order_by(events.c.number)).all()
+        return [_event(row) for row in rows]
+
+    def append(self, seen: int, written: Sequence[Event]) -> None:
+        """Write events, all or none, by one who knows of the first `seen` ones.
+
+        What came in between is a `Conflict` if it concerns them: another trial asked for or added where one is asked
+        for or added, or anything about a trial that they are about.
+        """
+        texts = [_written(event.payload) for event in written]
+        with self._database.writing() as connection:
+            connection.execute(sa.select(studies.c.id).where(studies.c.id == self._study).with_for_update())
+            newer = sa.select(events.c.kind, events.c.trial).where(
+                events.c.study == self._study, events.c.number > seen
+            )
+            if any(concerns(kind, trial, written) for kind, trial in connection.execute(newer)):
+                raise Conflict(f"{self.name}: another worker was faster")
+            first = self._last(connection) + 1
+            stamp = {"study": self._study, "at": time.time(), "worker": self.worker[:200]}
+            rows = [
+                {**stamp, "number": first + place, "kind": event.kind, "trial": event.trial, "payload": text}
+                for place, (event, text) in enumerate(zip(written, texts, strict=True))
+            ]
+            connection.execute(events.insert(), rows)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Workers that decide take turns, lest all but one decide in vain; one that dies passes its turn on."""
+        with self._database.turn(self._study):
+            yield
+
+    def _last(self, connection: Connection) -> int:
+        newest = sa.select(sa.func.max(events.c.number)).where(events.c.study == self._study)
+        return connection.execute(newest).scalar() or 0
+
+    @property
+    def last(self) -> int:
+        """The number of the newest event."""
+        with self._database.reading() as connection:
+            return self._last(connection)
+
+
+def concerns(kind: str, trial: int | None, written: Sequence[Event]) -> bool:
+    """Whether an event that came in between matters for those about to be written."""
+    new = {"asked", "added"}
+    return any((kind in new and event.kind in new) or (trial is not None and trial == event.trial) for event in written)
+
+
+class MemoryJournal:
+    """The same for a study that is kept nowhere."""
+
+    def __init__(self) -> None:
+        self._events: list[Event] = []
+
+    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
+        """The events since number `after`."""
+        return [event for event in self._events[after:] if trial is None or event.trial == trial]
+
+    def append(self, seen: int, written: Sequence[Event]) -> None:
+        """Write events."""
+        now, first = time.time(), len(self._events) + 1
+        self._events += [replace(event, number=first + place, at=now) for place, event in enumerate(written)]
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """There is nobody to wait for."""
+        yield
+
+    @property
+    def last(self) -> int:
+        """The number of the newest event."""
+        return len(self._events)
+
+
+def names(database: Database) -> list[str]:
+    """The studies in a database."""
+    with database.reading() as connection:
+        return list(connection.execute(sa.select(studies.c.name).order_by(studies.c.name)).scalars())
+
+
+def require_name(name: object) -> None:
+    """Refuse what is no name for a study."""
+    fits = isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
+    require(fits, "Study(name=...)", "be up to 200 printable characters, without spaces around", name)
+
+
+def _written(payload: dict[str, Any]) -> str:
+    text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
+    if len(text) > LARGEST:
+        raise StorageError(f"an event of {len(text)} characters is too long for a journal, which takes {LARGEST}")
+    return text
+
+
+def _event(row: Any) -> Event:
+    return Event(row.kind, json.loads(row.payload), row.trial, row.number, row.at, row.worker)

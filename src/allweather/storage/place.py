@@ -1,0 +1,50 @@
+"""Where a study is kept, and for how long a silent worker is believed alive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from allweather.errors import InvalidInput, require, require_number
+from allweather.storage.database import Conflict, Database
+from allweather.storage.journal import Journal, names
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """A database for studies: `sqlite:///file.db`, or `postgresql+psycopg://user@host/database` for many workers.
+
+    Example:
+        >>> Storage("sqlite:///kiosk.db", expire=3600).expire
+        3600
+    """
+
+    url: str
+    expire: float = 7 * 24 * 3600.0
+    """Seconds after which a trial that was asked for and never told is given up: its worker is taken for dead."""
+    recipe: Mapping[str, Any] | None = None
+    """What the study was described with, where it was not made by a program."""
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.url, str), "Storage(url=...)", "be an address such as sqlite:///study.db", self.url)
+        require_number(self.expire, "Storage(expire=...)", above=0)
+
+    def journal(self, name: str, description: Mapping[str, str]) -> Journal:
+        """The journal of the study called `name`: a new one, or that of a study with this very description."""
+        database = Database(self.url)
+        recipe = {"study": dict(description), "recipe": None if self.recipe is None else dict(self.recipe)}
+        if name not in names(database):
+            try:
+                return Journal.create(database, name, recipe)
+            except Conflict:  # made by another worker just now
+                pass
+        journal = Journal.open(database, name)
+        kept = journal.recipe.get("study", {})
+        for part, now in description.items():
+            if kept.get(part, now) != now:
+                raise InvalidInput(
+                    f"`Study({part}=...)` must be what the study {name!r} in {database.address} was made with, "
+                    f"{kept[part]}, got {now}"
+                )
+        return journal

@@ -1,0 +1,102 @@
+"""What a person says about trials, checked against the variables, as events for the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from allweather.engine import Plan
+from allweather.errors import require
+from allweather.history import History
+from allweather.record import fields_of
+from allweather.space import Space
+from allweather.storage import Event
+from allweather.trials import Row, Trial, outcomes, plain, read_row
+
+Say = Callable[[Trial], Event]
+Values = float | Sequence[float] | None
+
+
+def asked(plan: Plan, history: History, context: dict[str, Any] | None) -> Trial:
+    """The next trial of a history."""
+    return Trial(
+        number=len(history.trials),
+        decision=plan.decision,
+        context=context,
+        fitted=plan.fitted,
+        revision=history.revision,
+        left=plan.left,
+        cost=plan.cost,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Teller:
+    """Makes events of what is said about the trials of a space."""
+
+    space: Space
+    controlled: bool
+    """Whether control sets decide which variables are decisions."""
+
+    def told(self, value: Values, context: Row | None, decision: Row | None, failed: bool) -> Say:
+        """An outcome, a context, what was really done, or a failure."""
+        values = () if value is None else outcomes(value)
+        said = bool(values) or failed or context is not None or decision is not None
+        require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
+        require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
+
+        def say(trial: Trial) -> Event:
+            checked = self._checked(trial, context, decision)
+            if not len(self._space_of(trial).contexts):
+                checked["context"] = {}
+            return Event("told", {**checked, "values": list(values), "failed": failed}, trial.number)
+
+        return say
+
+    def corrected(self, value: Values, context: Row | None, decision: Row | None) -> Say:
+        """What is to stand in place of what was told."""
+        values = () if value is None else outcomes(value, "Study.correct(value=...)")
+        said = bool(values) or context is not None or decision is not None
+        require(said, "Study.correct(...)", "correct a value, a context or a decision", "nothing")
+
+        def say(trial: Trial) -> Event:
+            outcome = {"values": list(values), "failed": False} if values else {}
+            return Event("corrected", {**self._checked(trial, context, decision), **outcome}, trial.number)
+
+        return say
+
+    def added(self, rows: list[dict[str, Any]], left: Sequence[str]) -> Callable[[History], list[Event]]:
+        """Rows of data from before; variables that were `left` alone then happened by themselves."""
+        space = self.space
+        require(not isinstance(left, str), "Study.add(left=...)", "be a list of names", left)
+        left = tuple(left)
+        if left:
+            require(self.controlled, "Study.add(left=...)", "be left out without control sets", left)
+            strange = [name for name in left if name not in space.variables]
+            require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
+            space = space.controlling([name for name in space.decisions if name not in left])
+        read = [read_row(row, space, number) for number, row in enumerate(rows)]
+
+        def choose(history: History) -> list[Event]:
+            trials = [
+                Trial(len(history.trials) + place, decision, context, values, asked=False)
+                for place, (decision, context, values) in enumerate(read)
+            ]
+            return [Event("added", {"trials": [fields_of(trial) for trial in trials]})]
+
+        return choose
+
+    def _space_of(self, trial: Trial) -> Space:
+        """The variables as they were split when the trial was asked for."""
+        return self.space.controlling(list(trial.decision)) if self.controlled and trial.asked else self.space
+
+    def _checked(self, trial: Trial, context: Row | None, decision: Row | None) -> dict[str, Any]:
+        """A context and a decision as plain rows, refused where they do not fit the variables."""
+        space, checked = self._space_of(trial), dict[str, Any]()
+        for what, row, box in (("context", context, space.contexts), ("decision", decision, space.decisions)):
+            if row is not None:
+                box.encode(row)
+                named = plain(row)
+                checked[what] = {name: named[name] for name in box}  # in the order of the variables
+        return checked

@@ -1,0 +1,264 @@
+import csv
+import json
+
+import pytest
+import typer
+
+import allweather as aw
+from allweather.cli import app, beginning
+from allweather.recipes import Recipe
+
+DAYS = "order,demand,value\n20,30,80\n50,30,20\n35,30,95\n30,40,120\n60,55,195\n10,30,40\n"
+URL = "sqlite:///allweather.db"
+
+
+def profit(order: float, demand: float) -> float:
+    return 9 * min(order, demand) - 5 * order
+
+
+def test_a_study_from_beginning_to_end(kiosk):
+    for demand in (22, 35, 18):
+        (trial,) = kiosk("ask", "--json").document["trials"]
+        assert trial["state"] == "pending"
+        value = profit(trial["decision"]["order"], demand)
+        told = kiosk("tell", trial["number"], repr(value), "--context", f"demand={demand}", "--json").document["trial"]
+        assert told["values"] == [value]
+        assert told["context"] == {"demand": demand}
+    best = kiosk("recommend", "--json").document
+    assert 0 <= best["decision"]["order"] <= 100
+    assert best["distance"] == "TotalVariation"
+    assert "objective" in kiosk("recommend").out
+    shown = kiosk("show", "--json").document
+    assert shown["states"] == {"complete": 3}
+    assert [trial["number"] for trial in shown["trials"]] == [0, 1, 2]
+
+
+def test_the_terminal_and_python_see_the_same_numbers(kiosk, folder):
+    (trial,) = kiosk("ask", "--json").document["trials"]
+    study = Recipe.from_toml((folder / "kiosk.toml").read_text()).study(URL, "kiosk")
+    assert study.trials()["order"].tolist() == [trial["decision"]["order"]]
+    twin = Recipe.from_toml((folder / "kiosk.toml").read_text()).study()
+    assert twin.ask().decision == trial["decision"]
+    kiosk("tell", 0, "0.1", "--context", "demand=0.30000000000000004")
+    assert study.trials()["demand"].tolist() == [0.30000000000000004]
+
+
+def test_batches_and_people(kiosk):
+    said = kiosk("ask", "-n", 3).out
+    assert "trial 2: order" in said
+    assert "allweather tell 0 VALUE --context demand=..." in said
+    assert "complete" in kiosk("tell", 1, "-12.5", "--context", "demand=3").out
+    assert "Pending: 0" in kiosk("show").out
+    kiosk("tell", 0, 4.8, 5.0, "--decision", "order=31")
+    kiosk("tell", 0, "--context", "demand=9")
+    kiosk("tell", 2, "--failed")
+    first, _, last = kiosk("show", "--json").document["trials"]
+    assert (first["values"], first["decision"], first["context"]) == ([4.8, 5.0], {"order": 31.0}, {"demand": 9.0})
+    assert last["state"] == "failed"
+
+
+def test_a_context_that_is_known_first(kiosk):
+    (trial,) = kiosk("ask", "--context", "demand=25", "--json").document["trials"]
+    assert trial["context"] == {"demand": 25.0}
+    kiosk("tell", 0, 3)
+    assert kiosk("recommend", "--context", "demand=25", "--json").document["decision"].keys() == {"order"}
+
+
+def test_data_from_before(kiosk, folder):
+    (folder / "days.csv").write_text(DAYS)
+    assert len(kiosk("add", "days.csv", "--json").document["trials"]) == 6
+    assert "numbers 6 to 11" in kiosk("add", "days.csv").out
+    kiosk("recommend")
+    (folder / "bad.csv").write_text(DAYS + "10,300,40\n")
+    assert "row 6" in kiosk("add", "bad.csv", code=2).err
+    (folder / "long.csv").write_text("order,demand,value\n" + "1" * 200_000 + ",1,1\n")
+    assert "no table" in kiosk("add", "long.csv", code=2).err
+    (folder / "empty.csv").write_text("order,demand,value\n")
+    kiosk("add", "empty.csv", code=2)
+    kiosk("add", "missing.csv", code=2)
+    assert kiosk("show", "--json").document["states"] == {"complete": 12}
+    assert "The last 20" not in kiosk("show").out
+    kiosk("add", "days.csv")
+    kiosk("add", "days.csv")
+    assert "The last 20 of 24" in kiosk("show").out
+    assert kiosk("show", "--all").out.count("complete") == 25
+
+
+def test_corrections_are_events(kiosk):
+    kiosk("ask")
+    kiosk("tell", 0, 240, "--context", "demand=30")
+    assert kiosk("correct", 0, "24.0", "--json").document["trial"]["values"] == [24.0]
+    assert kiosk("correct", 0, "--context", "demand=31", "--json").document["trial"]["context"] == {"demand": 31.0}
+    assert "withdrawn" in kiosk("correct", 0, "--withdraw").out
+    kinds = [json.loads(line)["kind"] for line in kiosk("export").out.splitlines()[1:]]
+    assert kinds == ["asked", "told", "corrected", "corrected", "corrected"]
+    assert "240" in kiosk("export").out
+    kiosk("correct", 0, code=2)
+    kiosk("correct", 0, 3, "--withdraw", code=2)
+    kiosk("correct", 7, 3, code=2)
+
+
+def test_export_and_import(kiosk, folder):
+    (folder / "days.csv").write_text(DAYS)
+    kiosk("add", "days.csv")
+    kiosk("ask", "-n", 2)
+    assert kiosk("export", "kiosk.jsonl", "--json").document["lines"] == 4
+    assert "exists already" in kiosk("export", "kiosk.jsonl", code=2).err
+    kiosk("export", "--json", code=2)
+    other = ("--storage", "sqlite:///other.db")
+    assert kiosk("import", "kiosk.jsonl", *other, "--json").document["study"] == "kiosk"
+    assert kiosk("recommend", "--json", *other).out == kiosk("recommend", "--json").out
+    assert kiosk("export", *other).out == kiosk("export").out
+    assert "must be new" in kiosk("import", "kiosk.jsonl", *other, code=2).err
+    kiosk("import", "kiosk.jsonl", *other, "--study", "copy")
+    assert "copy, kiosk" in kiosk("show", *other, code=2).err
+    kiosk("import", "-", *other, "--study", "piped", typed=kiosk("export").out)
+    kiosk("show", *other, "--study", "piped")
+    kiosk("export", "--csv", "trials.csv")
+    orders = [float(row["order"]) for row in csv.DictReader((folder / "trials.csv").read_text().splitlines())]
+    assert orders == [trial["decision"]["order"] for trial in kiosk("show", "--json").document["trials"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no JSON",
+        "[]",
+        '{"format": "allweather-journal", "version": "9999", "name": "x", "recipe": {}}',
+        '{"format": "allweather-journal", "version": "0001", "name": "x", "recipe": {}}',
+        '{"format": "allweather-journal", "version": "0001", "name": "x", "recipe": {"recipe": {"variables": 3}}}',
+    ],
+)
+def test_what_is_no_study_is_not_imported(terminal, folder, text):
+    (folder / "x.jsonl").write_text(text)
+    terminal("import", "x.jsonl", code=2)
+    assert not (folder / "allweather.db").exists()
+
+
+def test_which_study(terminal, folder):
+    assert "no database" in terminal("show", code=3).err
+    assert not (folder / "allweather.db").exists()
+    terminal("init", "kiosk.toml")
+    assert "already" in terminal("init", "kiosk.toml", code=2).err
+    terminal("init", "kiosk.toml", "--study", "booth")
+    assert "booth, kiosk" in terminal("ask", code=2).err
+    terminal("ask", "--study", "booth")
+    assert "did you mean 'booth'" in terminal("ask", "--study", "boot", code=2).err
+
+
+def test_storage_by_option_environment_and_file(terminal, folder, monkeypatch):
+    (folder / "kiosk.toml").write_text('storage = "sqlite:///own.db"\n' + (folder / "kiosk.toml").read_text())
+    assert "--storage sqlite:///own.db" in terminal("init", "kiosk.toml").out
+    assert (folder / "own.db").exists()
+    assert "own.db" not in terminal("export", "--storage", "sqlite:///own.db").out  # nor a password that was there
+    monkeypatch.setenv("ALLWEATHER_STORAGE", "sqlite:///env.db")
+    terminal("init", "kiosk.toml")
+    terminal("show")
+    assert (folder / "env.db").exists()
+    terminal("show", "--storage", "sqlite:///own.db")
+
+
+def test_storage_that_is_none(terminal, folder):
+    (folder / "text.db").write_text("no database at all, but some text that is long enough to look at")
+    terminal("show", "--storage", "sqlite:///text.db", code=3)
+    terminal("init", "kiosk.toml", "--storage", "sqlite:///no/such/folder/x.db", code=3)
+    terminal("show", "--storage", "nonsense", code=2)
+    terminal("show", "--storage", "oracle://x/y", code=2)
+    terminal("show", "--storage", f"sqlite:///{folder}", code=3)
+
+
+def test_a_study_made_in_python(terminal):
+    space = aw.Space(order=aw.Real(0, 100), demand=aw.Context(0, 100))
+    study = aw.Study(space, storage=URL, name="code", context=aw.KDE(64))
+    study.ask(2)
+    said = terminal("ask", code=2).err
+    assert "made by a program" in said
+    terminal("recommend", code=2)
+    terminal("tell", 0, 3.5, "--context", "demand=30")
+    terminal("tell", 1, 3.5, "--context", "demand=300", code=2)
+    terminal("correct", 0, 3.25)
+    terminal("show")
+    assert terminal("show", "--json").document["recipe"] is None
+    terminal("export", "code.jsonl")
+    terminal("import", "code.jsonl", "--study", "copy")
+    assert study.trials()["value"].tolist()[:1] == [3.25]
+    assert study.recommend().decision.keys() == {"order"}
+
+
+def test_a_budget_that_is_spent(terminal, folder):
+    (folder / "farm.toml").write_text(
+        'control = { sets = [{ variables = ["ph"], cost = 1 }], budget = 2 }\n'
+        'context = { name = "known", law = { ph = { name = "uniform" }, nh3 = { name = "beta", a = 2, b = 2 } } }\n'
+        "[variables]\nph = { lower = 0, upper = 1 }\nnh3 = { lower = 0, upper = 1 }\n"
+    )
+    terminal("init", "farm.toml")
+    assert "cost 1; leave alone: nh3" in terminal("ask").out
+    terminal("tell", 0, 3, "--context", "nh3=0.5")
+    assert terminal("ask", "--json").document["trials"][0]["left"] == ["nh3"]
+    terminal("ask", code=4)
+    best = terminal("recommend", "--json").document
+    assert best["control"] == ["ph"]
+    assert "leave the others alone" in terminal("recommend").out
+    assert "cost" in terminal("show").out
+    assert "left,cost" in terminal("export", "--csv").out
+    ended = terminal("run", 'echo \'{"value": 1, "context": {"nh3": 0.5}}\'', "--trials", 3, "--pending", code=4)
+    assert "1 complete" in ended.out
+
+
+def test_questions(terminal, folder, monkeypatch):
+    terminal("init", code=2)
+    monkeypatch.setattr(beginning, "interactive", lambda: True)
+    answers = ["2 bad", "stall", "smaller", "order", "", "", "zero", "0", "100", "wood", "d", "choice", "oak, pine"]
+    answers += ["demand", "happens", "integer", "0", "9.5", "9", "", "tail"]
+    terminal("init", typed="\n".join(answers) + "\n")
+    recipe = Recipe.from_toml((folder / "stall.toml").read_text())
+    assert recipe.space == aw.Space(
+        order=aw.Real(0, 100), wood=aw.Choice("oak", "pine"), demand=aw.Context(aw.Integer(0, 9))
+    )
+    assert recipe.fields["objective"] == {"name": "cvar", "level": 0.2}
+    assert recipe.fields["direction"] == "minimize"
+    terminal("ask")
+    assert "not overwritten" in terminal("init", typed="\n".join(answers) + "\n", code=2).err
+
+
+def test_plots(kiosk, folder):
+    kiosk("plot", code=2)
+    assert not list(folder.glob("*.png"))
+    (folder / "days.csv").write_text(DAYS)
+    kiosk("add", "days.csv")
+    assert kiosk("plot", "--json").document == {"file": "kiosk.png"}
+    assert (folder / "kiosk.png").read_bytes().startswith(b"\x89PNG")
+    kiosk("plot", "no/such/folder/x.png", code=2)
+    kiosk("plot", "x.nothing", code=2)
+
+
+def test_plots_without_matplotlib(kiosk, folder, monkeypatch):
+    (folder / "days.csv").write_text(DAYS)
+    kiosk("add", "days.csv")
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    assert "allweather[plots]" in kiosk("plot", code=2).err
+
+
+def test_benchmarks(terminal):
+    words = ("bench", "--problem", "newsvendor", "--seeds", 1, "--iterations", 1)
+    (row,) = terminal(*words, "--method", "random", "--json").document
+    assert row["method"] == "random"
+    assert "did you mean" in terminal(*words, "--method", "randm", code=2).err
+    assert "control sets" in terminal(*words, "--method", "etc-ada", code=2).err
+    assert "random" in terminal(*words, "--method", "random").out
+
+
+def test_lists_for_scripts(terminal):
+    assert "drbo-kde" in terminal("methods", "--json").document
+    assert "newsvendor" in terminal("problems", "--json").document
+    assert "kde-fig1" in terminal("figures", "--json").document
+
+
+def test_every_command_has_an_example_and_speaks_to_scripts(terminal):
+    commands = typer.main.get_command(app).commands
+    assert len(commands) == 16
+    for name in commands:
+        said = terminal(name, "--help").out
+        assert f"Example: allweather {name}" in " ".join(said.split()), name
+        assert "--json" in said, name

@@ -1,0 +1,196 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from allweather.cli import crew
+from allweather.cli.calls import Caller, environment, read_answer
+from allweather.storage import StorageError
+from allweather.trials import Trial
+
+SIMULATION = """
+import json, os, sys
+given = json.load(sys.stdin)
+order = given["decision"]["order"]
+assert float(os.environ["AW_order"]) == order, "the environment says otherwise"
+assert os.environ["ALLWEATHER_TRIAL"] == str(given["trial"])
+demand = 10 + given["trial"] * 7 % 50
+print("some chatter")
+print(json.dumps({"value": 9 * min(order, demand) - 5 * order, "context": {"demand": demand}}))
+"""
+
+
+@pytest.fixture
+def simulated(kiosk, folder):
+    (folder / "simulate.py").write_text(SIMULATION)
+    return kiosk
+
+
+def command(*words: str) -> str:
+    return " ".join([sys.executable, *words])
+
+
+def alive(process: int) -> bool:
+    listed = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+    return listed.stdout.strip() not in ("", "Z")
+
+
+def test_a_command_carries_out_trials(simulated):
+    done = simulated("run", command("simulate.py"), "--trials", 3, "--json").document
+    assert done["states"] == {"complete": 3}
+    for trial in done["trials"]:
+        order, demand = trial["decision"]["order"], trial["context"]["demand"]
+        assert trial["values"] == [9 * min(order, demand) - 5 * order]
+    assert "trial 3 is complete" in simulated("run", command("simulate.py")).err
+
+
+def test_one_worker_asks_as_a_person_would(simulated, folder):
+    simulated("run", command("simulate.py"), "--trials", 7)
+    simulated("init", "kiosk.toml", "--study", "by-hand")
+    for number in range(7):
+        (trial,) = simulated("ask", "--json", "--study", "by-hand").document["trials"]
+        order, demand = trial["decision"]["order"], 10 + number * 7 % 50
+        value = 9 * min(order, demand) - 5 * order
+        simulated("tell", number, repr(value), "--context", f"demand={demand}", "--study", "by-hand")
+    run, by_hand = (simulated("show", "--json", "--study", name).document["trials"] for name in ("kiosk", "by-hand"))
+    assert run == by_hand
+
+
+def test_several_workers(simulated):
+    started = time.monotonic()
+    slow = f"sleep 0.5; {command('simulate.py')}"
+    done = simulated("run", slow, "--trials", 8, "--workers", 8, "--json").document
+    assert time.monotonic() - started < 8 * 0.5
+    assert sorted(trial["number"] for trial in done["trials"]) == list(range(8))
+    assert done["states"] == {"complete": 8}
+
+
+def test_what_takes_too_long_is_ended_with_all_it_started(simulated, folder):
+    line = f"{command('-c', repr('import time; time.sleep(60)'))} & echo $! > child; wait"
+    ended = simulated("run", line, "--timeout", 1)
+    assert "took longer than 1 s" in ended.err
+    assert "1 failed" in ended.out
+    child = int((folder / "child").read_text())
+    for _ in range(100):
+        if not alive(child):
+            return
+        time.sleep(0.1)
+    pytest.fail("the command's own child still runs")
+
+
+def test_failures_are_retried_and_then_told(simulated, folder):
+    flaky = 'test -e again && echo \'{"value": 1, "context": {"demand": 3}}\' || { touch again; exit 3; }'
+    assert simulated("run", flaky, "--retries", 1, "--json").document["states"] == {"complete": 1}
+    ended = simulated("run", "echo x >> attempts; echo broken pump >&2; exit 3", "--retries", 2)
+    assert "ended with 3: broken pump" in ended.err
+    assert (folder / "attempts").read_text() == "x\n" * 3
+    for line in (
+        "true",
+        "echo done",
+        "echo [1]",
+        "echo NaN",
+        "echo '{\"value\": Infinity}'",
+        "echo '{\"valeu\": 1}'",
+        "head -c 10000000 /dev/zero",
+    ):
+        assert simulated("run", line, "--json").document["states"] == {"failed": 1}, line
+
+
+def test_answers_that_the_study_refuses_stop_the_run_and_stay_pending(simulated):
+    for line, said in (
+        ('{"value": 1, "context": {"demand": 999}}', "number in"),
+        ('{"value": 1, "context": {"rain": 1}}', "rain"),
+        ('{"value": "x", "context": {"demand": 9}}', "number"),
+        ('{"value": 1, "context": [3]}', "refuses"),
+        ('{"failed": "maybe", "value": 3}', "refuses"),
+        ("{}", "refuses"),
+    ):
+        assert said in simulated("run", f"echo '{line}'", "--trials", 5, "--pending", code=2).err, line
+    assert simulated("show", "--json").document["states"] == {"pending": 1}
+    assert "not found" in simulated("run", "no-such-command", "--trials", 5, "--pending", code=2).err
+    assert simulated("show", "--json").document["states"] == {"pending": 1}
+    simulated("run", command("simulate.py"), "--pending")
+    assert simulated("show", "--json").document["states"] == {"complete": 1}
+
+
+def test_python_functions(simulated, folder, monkeypatch):
+    (folder / "shop.py").write_text(
+        "import numpy as np\n"
+        "def profit(decision):\n"
+        "    print('chatter')\n"
+        "    return {'value': np.float64(decision['order']), 'context': {'demand': np.int64(3)}}\n"
+    )
+    (trial,) = simulated("run", "--function", "shop:profit", "--json").document["trials"]
+    assert trial["values"] == [trial["decision"]["order"]]
+    assert "has no attribute" in simulated("run", "--function", "shop:loss", code=2).err
+    assert "No module" in simulated("run", "--function", "shops:profit", code=2).err
+    assert "module:name" in simulated("run", "--function", "os;system", code=2).err
+    simulated("run", "--function", "shop:profit", "echo 1", code=2)
+    simulated("run", code=2)
+
+
+def test_ctrl_c_leaves_a_study_that_goes_on(simulated, folder):
+    words = [sys.executable, "-m", "allweather.cli", "run", "echo $$ > shell; sleep 60"]
+    for end in (signal.SIGINT, signal.SIGTERM):
+        (folder / "shell").unlink(missing_ok=True)
+        run = subprocess.Popen([*words, "--pending"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(600):
+            if (folder / "shell").exists() and (folder / "shell").read_text().strip():
+                break
+            time.sleep(0.1)
+        run.send_signal(end)
+        _, said = run.communicate(timeout=30)
+        assert run.returncode == 130, said
+        assert "Pending: 0" in said
+        assert "Traceback" not in said
+        assert not alive(int((folder / "shell").read_text()))
+    assert simulated("run", command("simulate.py"), "--pending", "--json").document["trials"][0]["number"] == 0
+
+
+def test_a_database_that_does_not_answer_is_waited_for(monkeypatch):
+    monkeypatch.setattr(crew, "PAUSES", (0.0, 0.0))
+    attempts = []
+
+    def twice_in_vain() -> int:
+        attempts.append(1)
+        if len(attempts) < 3:
+            raise StorageError("away")
+        return 7
+
+    assert crew.patiently(twice_in_vain) == 7
+    with pytest.raises(StorageError):
+        crew.patiently(lambda: (_ for _ in ()).throw(StorageError("gone")))
+
+
+def test_an_answer_that_cannot_be_kept_is_said(simulated, monkeypatch):
+    from allweather.study import Study
+
+    monkeypatch.setattr(crew, "PAUSES", ())
+    monkeypatch.setattr(Study, "tell", lambda *_, **__: (_ for _ in ()).throw(StorageError("the disk is full")))
+    said = simulated("run", 'echo \'{"value": 123.5, "context": {"demand": 9}}\'', code=3).err
+    assert "123.5" in said
+    assert "the disk is full" in said
+
+
+def test_decisions_are_data_for_a_shell():
+    trial = Trial(3, {"wood": "oak; rm -rf $HOME", "pots": 4, "dry": True, "p H": 0.1})
+    names = environment(trial, "kiosk")
+    assert (names["AW_wood"], names["AW_pots"], names["AW_dry"], names["AW_p_H"]) == (
+        "oak; rm -rf $HOME",
+        "4",
+        "true",
+        "0.1",
+    )
+    answer = Caller('echo "{\\"value\\": $AW_pots}"; echo "$AW_wood" > /dev/null; echo 3')(trial, "kiosk")
+    assert answer.found == {"value": 3}
+
+
+def test_answers():
+    assert read_answer("3.5").found == {"value": 3.5}
+    assert read_answer(json.dumps({"value": [1, 2]})).found == {"value": [1, 2]}
+    assert "did you mean 'value'" in read_answer('{"valu": 1}').trouble
+    for line in ("", "true", "null", '"3"', "[" * 99_999):
+        assert read_answer(line).found is None
