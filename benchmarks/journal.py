@@ -1,4 +1,4 @@
-"""What the journal costs: opening a study of 10,000 trials and telling one more, against a GP fit at 100 observations."""
+"""What the journal costs: opening a study of 10,000 trials and telling one more, against a fit at 100 observations."""
 
 from __future__ import annotations
 
