@@ -6,10 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from numbers import Integral
 from typing import Protocol
 
 from allweather.history import History
-from allweather.record import Record, alone, changed
+from allweather.record import Record, alone, changed, numbered, trials_in
 from allweather.storage import Conflict, Event
 from allweather.trials import Trial
 
@@ -45,17 +46,23 @@ class Notebook:
             self._record = self._record.after(self._journal.read(self._record.seen))
             return self._record.history
 
-    def decide(self, choose: Callable[[History], Sequence[Event]]) -> History:
-        """Write down what `choose` makes of the history; where another worker was faster, it chooses again."""
+    def decide(self, choose: Callable[[History], Sequence[Event]]) -> list[Trial]:
+        """Write down what `choose` makes of the history; where another worker was faster, it chooses again.
+
+        Returns:
+            The trials that were asked for or added.
+        """
         with self._lock, self._journal.turn():
             while True:
                 self._give_up_the_overdue()
                 written = choose(self.history)
+                self._record.after(numbered(written, self._record.seen))  # what cannot be read is not written
                 try:
                     self._journal.append(self._record.seen, written)
                 except Conflict:
                     continue
-                return self.history
+                trials = self.history.trials
+                return [trials[number] for number in trials_in(written)]
 
     def tell(self, number: int | Trial, say: Callable[[Trial], Event]) -> Trial:
         """Write down what `say` has to say about a trial; only that trial's events are read for it."""
@@ -65,6 +72,8 @@ class Notebook:
                 trial = self._find(number, seen)
                 event = say(trial)
                 after = changed(trial, event)
+                if after == trial:  # it was told before: nothing happened
+                    return trial
                 try:
                     self._journal.append(seen, [event])
                 except Conflict:
@@ -73,7 +82,12 @@ class Notebook:
 
     def _find(self, number: int | Trial, seen: int) -> Trial:
         place = number.number if isinstance(number, Trial) else number
-        if seen > self._record.seen and isinstance(place, int):
+        if isinstance(place, Integral) and not isinstance(place, bool):
+            place = int(place)
+            number = place
+        else:
+            return self.history.find(number)  # which refuses it
+        if seen > self._record.seen and 0 <= place <= seen:
             found = alone(self._journal.read(trial=place))
             if found is not None:
                 return found

@@ -86,12 +86,30 @@ def retold(trials: Sequence[Trial]) -> list[Event]:
         if not trial.asked:
             events.append(Event("added", {"trials": [fields_of(trial)]}))
             continue
-        nothing = replace(trial, values=(), failed=False, context=trial.context if trial.state == "pending" else None)
-        events.append(Event("asked", fields_of(nothing), number))
-        if trial.state != "pending":
-            told = {"context": trial.context and dict(trial.context), "values": list(trial.values)}
+        answered = bool(trial.values) or trial.failed
+        context = None if answered else trial.context
+        plan = replace(trial, values=(), failed=False, expired=False, withdrawn=False, context=context)
+        events.append(Event("asked", fields_of(plan), number))
+        if trial.expired:
+            events.append(Event("expired", {}, number))
+        if answered:
+            told = {"context": None if trial.context is None else dict(trial.context), "values": list(trial.values)}
             events.append(Event("told", {**told, "failed": trial.failed}, number))
+        if trial.withdrawn:
+            events.append(Event("corrected", {"withdrawn": True}, number))
     return events
+
+
+def numbered(events: Sequence[Event], seen: int) -> list[Event]:
+    """The events as they would follow the first `seen` ones."""
+    return [replace(event, number=seen + place) for place, event in enumerate(events, start=1)]
+
+
+def trials_in(events: Sequence[Event]) -> list[int]:
+    """The numbers of the trials that these events ask for or add."""
+    asked = [[event.trial] if event.kind == "asked" else [] for event in events]
+    added = [[fields["number"] for fields in event.payload.get("trials", [])] for event in events]
+    return [number for pair in zip(asked, added, strict=True) for part in pair for number in part if number is not None]
 
 
 def fields_of(trial: Trial) -> dict[str, Any]:

@@ -133,8 +133,8 @@ class Study:
             return written
 
         with self._computing():
-            trials = self._notebook.decide(choose).trials[-(n or 1) :]
-        return trials[0] if n is None else list(trials)
+            trials = self._notebook.decide(choose)
+        return trials[0] if n is None else trials
 
     def tell(
         self,
@@ -189,7 +189,7 @@ class Study:
         """
         rows = rows_of(table)
         choose = self._teller.added(rows, left)
-        return list(self._notebook.decide(choose).trials[-len(rows) :]) if rows else []
+        return self._notebook.decide(choose) if rows else []
 
     def recommend(
         self,

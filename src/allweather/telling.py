@@ -15,6 +15,8 @@ from allweather.storage import Event
 from allweather.trials import Row, Trial, outcomes, plain, read_row
 
 Say = Callable[[Trial], Event]
+PART = 1000
+"""Rows of data from before that make one event; a long table makes several."""
 Values = float | Sequence[float] | None
 
 
@@ -48,7 +50,7 @@ class Teller:
 
         def say(trial: Trial) -> Event:
             checked = self._checked(trial, context, decision)
-            if not len(self._space_of(trial).contexts):
+            if trial.context is None and not len(self._space_of(trial).contexts):
                 checked["context"] = {}
             return Event("told", {**checked, "values": list(values), "failed": failed}, trial.number)
 
@@ -61,6 +63,9 @@ class Teller:
         require(said, "Study.correct(...)", "correct a value, a context or a decision", "nothing")
 
         def say(trial: Trial) -> Event:
+            told = trial.state in ("complete", "failed")
+            where = f"Study.correct(trial={trial.number})"
+            require(told, where, "be a trial that was told, and not withdrawn", trial.state)
             outcome = {"values": list(values), "failed": False} if values else {}
             return Event("corrected", {**self._checked(trial, context, decision), **outcome}, trial.number)
 
@@ -83,13 +88,14 @@ class Teller:
                 Trial(len(history.trials) + place, decision, context, values, asked=False)
                 for place, (decision, context, values) in enumerate(read)
             ]
-            return [Event("added", {"trials": [fields_of(trial) for trial in trials]})]
+            parts = [trials[start : start + PART] for start in range(0, len(trials), PART)]
+            return [Event("added", {"trials": [fields_of(trial) for trial in part]}) for part in parts]
 
         return choose
 
     def _space_of(self, trial: Trial) -> Space:
-        """The variables as they were split when the trial was asked for."""
-        return self.space.controlling(list(trial.decision)) if self.controlled and trial.asked else self.space
+        """The variables as they were split in this trial, asked for or added."""
+        return self.space.controlling(list(trial.decision)) if self.controlled else self.space
 
     def _checked(self, trial: Trial, context: Row | None, decision: Row | None) -> dict[str, Any]:
         """A context and a decision as plain rows, refused where they do not fit the variables."""

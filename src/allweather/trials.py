@@ -97,7 +97,7 @@ class Trial:
         """This trial with what has come in; what was told before stays as it is."""
         where = f"Study.tell(trial={self.number})"
         require(not self.withdrawn, where, "not have been withdrawn", self.state)
-        late = self.failed and not values and not failed  # only its context may still come
+        late = self.failed and not values  # only its context may still come, or the same again
         require(not self.failed or late, where, "not have failed before", self.state)
         require(not (failed and self.values), where, "not have an outcome, and be failed", self.values)
         for name, new, old in (("context", context, self.context), ("value", values, self.values)):

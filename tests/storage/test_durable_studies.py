@@ -4,7 +4,6 @@ import random
 import shutil
 import threading
 import time
-import warnings
 
 import pandas as pd
 import pytest
@@ -13,7 +12,7 @@ from tests.storage import workers
 from tests.storage.workers import SPACE, carry_out, kill_after, nature, share, study, together, work
 
 import allweather as aw
-from allweather.storage import Database, Journal, Storage, StorageError, export_lines, import_lines
+from allweather.storage import Database, Event, Journal, Storage, StorageError, export_lines, import_lines
 
 TRIALS = 30
 
@@ -64,30 +63,27 @@ def whole(table, trials):
     assert later.nunique() >= 0.5 * len(later)
 
 
-def told(throughput):
-    """Printed at the end of the run, where the runner shows warnings."""
-    warnings.warn(Throughput(throughput), stacklevel=2)
-
-
-class Throughput(UserWarning):
-    """How fast workers share a study: no failure, whatever it is."""
-
-
-@pytest.mark.filterwarnings("default::tests.storage.test_durable_studies.Throughput")
-def test_eight_processes_on_one_postgresql_study(postgresql):
+def test_eight_processes_on_one_postgresql_study(postgresql, record_property):
     seconds = together(8, share, postgresql, 400, "shared")
     table = study(postgresql, "shared").trials()
     whole(table, 400)
-    told(f"8 processes, PostgreSQL: {len(table)} trials, {len(table) / seconds:.1f} a second")
+    record_property("throughput", f"8 processes, PostgreSQL: {len(table)} trials, {len(table) / seconds:.1f} a second")
 
 
-@pytest.mark.filterwarnings("default::tests.storage.test_durable_studies.Throughput")
-def test_four_processes_on_one_sqlite_file(url):
+def test_eight_processes_that_begin_at_once_make_one_database(postgresql):
+    server = postgresql.replace("/postgres?", "/fresh?")
+    with Database(postgresql).engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.text("CREATE DATABASE fresh"))
+    together(8, share, server, 8, "new")
+    assert len(study(server, "new").trials()) >= 8
+
+
+def test_four_processes_on_one_sqlite_file(url, record_property):
     study(url)
     seconds = together(4, share, url, 120)
     table = study(url).trials()
     whole(table, 120)
-    told(f"4 processes, SQLite: {len(table)} trials, {len(table) / seconds:.1f} a second")
+    record_property("throughput", f"4 processes, SQLite: {len(table)} trials, {len(table) / seconds:.1f} a second")
 
 
 def test_threads_share_one_study(url):
@@ -218,3 +214,94 @@ def test_a_copied_file_is_a_copied_study(url, tmp_path, uninterrupted):
     copy = f"sqlite:///{tmp_path / 'copy.db'}"
     work(copy, TRIALS)
     pd.testing.assert_frame_equal(study(copy).trials(), uninterrupted)
+
+
+def test_rows_from_before_can_be_told_again_and_corrected_without_losing_what_was_left_alone(url):
+    space = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1))
+    control = aw.Control({"a": 1.0, ("a", "b"): 2.0})
+    own = aw.Study(space, control=control, context=aw.KDE(16), storage=url, name="farm", initial=2)
+    row = own.add([{"a": 0.1, "b": 0.7, "value": 1.0}, {"a": 0.2, "b": 0.6, "value": 2.0}], left=["b"])[0]
+    assert own.tell(row, 1.0).context == {"b": 0.7}
+    assert own.correct(row, context={"b": 0.9}).context == {"b": 0.9}
+    assert own.correct(row, decision={"a": 0.3}).decision == {"a": 0.3}
+    assert own.ask().cost is not None
+
+
+def test_a_study_is_restored_with_all_that_became_of_its_trials(url):
+    own = study(Storage(url, expire=0.1))
+    for _ in range(3):
+        carry_out(own, own.ask())
+    own.withdraw(1)
+    own.tell(own.ask(), failed=True)
+    own.ask()
+    time.sleep(0.2)
+    carry_out(own, own.ask())
+    other = study(url, "restored")
+    other.restore(own._history.trials)
+    pd.testing.assert_frame_equal(study(url, "restored").trials(), own.trials())
+    assert other.ask().number == 6
+
+
+def test_what_cannot_be_read_is_never_written(url):
+    own = study(url)
+    with pytest.raises(IndexError):
+        own._notebook.decide(lambda history: [Event("told", {}, 7)])
+    assert Journal.open(Database(url), "kiosk").read() == []
+
+
+def test_telling_the_same_again_changes_nothing(url):
+    own = study(url)
+    done = carry_out(own, own.ask())
+    again = own.tell(0, done.values[0], context=done.context)
+    assert again == done
+    failed = own.tell(own.ask(), failed=True)
+    assert own.tell(failed, failed=True) == failed
+    assert Journal.open(Database(url), "kiosk").last == 4
+    assert own._history.revision == 2
+    for wrong in (True, 10**30, -1, "0", None):
+        with pytest.raises(aw.InvalidInput, match=r"Study\.tell\(trial=\.\.\.\)"):
+            study(url).tell(wrong, 1.0)
+    for early in (own.ask(), 99):
+        with pytest.raises(aw.InvalidInput):
+            own.correct(early, 1.0)
+
+
+def test_long_tables_make_several_events(url):
+    own = study(url)
+    assert len(own.add([{"order": 0.5, "demand": 0.5, "value": float(i)} for i in range(2500)])) == 2500
+    assert Journal.open(Database(url), "kiosk").last == 3
+    assert study(url).trials()["value"].tolist() == [float(i) for i in range(2500)]
+
+
+def test_a_study_that_was_deleted_says_so_instead_of_trying_for_ever(url):
+    own = study(url)
+    with Database(url).writing() as connection:
+        connection.execute(sa.text("DELETE FROM studies"))
+    with pytest.raises(StorageError, match="is no longer in"):
+        own.ask()
+
+
+def test_one_file_by_two_names_has_one_turn(url, tmp_path):
+    own = study(url)
+    (tmp_path / "link.db").symlink_to(tmp_path / "study.db")
+    other = study(f"sqlite:///{tmp_path / 'link.db'}")
+    carry_out(own, own.ask())
+    carry_out(other, other.ask())
+    assert [path.name for path in tmp_path.glob("*.turn")] == ["study.db.1.turn"]
+
+
+def test_a_lost_turn_loses_nothing_and_doubles_nothing(postgresql):
+    own = study(postgresql, "turnless")
+    database, cuts = own._notebook._journal._database, []
+
+    @sa.event.listens_for(database.engine, "before_cursor_execute")
+    def cut(connection, cursor, statement, *_):
+        if statement.startswith("INSERT INTO events") and not cuts:
+            cuts.append(statement)
+            holders = sa.text("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+            with Database(postgresql).reading() as other:
+                other.execute(holders)
+
+    carry_out(own, own.ask())
+    assert len(cuts) == 1
+    assert study(postgresql, "turnless").trials()["state"].tolist() == ["complete"]

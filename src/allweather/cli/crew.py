@@ -82,7 +82,8 @@ class Crew:
         try:
             answer = future.result()
             told: dict[str, Any] = {"failed": True} if answer.found is None else dict(answer.found)
-            after = patiently(lambda: self.study.tell(trial, told.pop("value", None), **told))
+            value = told.pop("value", None)  # once: the call may be repeated
+            after = patiently(lambda: self.study.tell(trial, value, **told))
             self.report(after, answer.trouble)
         except NoCommand as mistake:
             self._refused = InvalidInput(f"{mistake}; trial {trial.number} stays pending, for `run --pending`")

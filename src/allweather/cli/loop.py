@@ -129,12 +129,10 @@ def add(
     except csv.Error as problem:
         raise InvalidInput(f"`{file}` is no table: {problem}") from None
     require(len(rows) > 0, f"add {file}", "have rows below its header", "none")
-    before = len(kept.history.trials)
-    after = kept.notebook.decide(kept.teller.added(rows, left or []))
-    added = after.trials[-len(rows) :]
+    added = kept.notebook.decide(kept.teller.added(rows, left or []))
     place.say(
         {"trials": [fields(trial) for trial in added]},
-        lambda: speak(f"{len(added)} trials added, numbers {before} to {before + len(added) - 1}"),
+        lambda: speak(f"{len(added)} trials added, numbers {added[0].number} to {added[-1].number}"),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class Database:
                 f"`storage` must be a database's address such as sqlite:///study.db, got {shown}"
             ) from trouble
         self.address = parsed.render_as_string(hide_password=True)
+        self._file = Path(parsed.database or "").absolute().resolve()
         if parsed.get_backend_name() == "sqlite":
             _make_safe(self.engine)
         self._update()
@@ -71,14 +72,16 @@ class Database:
     def turn(self, study: int) -> Iterator[None]:
         """Wait until no other worker decides about this study; a worker that dies lets go by itself."""
         if self.engine.dialect.name == "postgresql":
-            with self._explained(), self.engine.connect() as connection:
+            with self._explained():
+                connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
                 connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK, study)))
-                try:
-                    yield
-                finally:
-                    connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCK, study)))
+            try:
+                yield
+            finally:
+                with suppress(SQLAlchemyError):  # a turn that was lost on the way costs others time, nobody an outcome
+                    connection.close()
         else:
-            with _locked(Path(f"{self.engine.url.database}.{study}.turn")):
+            with _locked(Path(f"{self._file}.{study}.turn")):
                 yield
 
     def close(self) -> None:
@@ -88,6 +91,10 @@ class Database:
     def _update(self) -> None:
         """Bring an older schema up to ours; a newer one is refused."""
         with self.writing() as connection:
+            if MigrationContext.configure(connection).get_current_revision() == VERSION:
+                return
+            if self.engine.dialect.name == "postgresql":  # many workers may begin at once; in SQLite writers take turns
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK, 0)))
             current = MigrationContext.configure(connection).get_current_revision()
             if current == VERSION:
                 return
@@ -109,7 +116,10 @@ class Database:
         try:
             yield
         except IntegrityError as trouble:
-            raise Conflict(f"{self.address}: another worker was faster") from trouble
+            said = str(trouble.orig)
+            if "UNIQUE" in said or "unique" in said:
+                raise Conflict(f"{self.address}: another worker was faster") from trouble
+            raise StorageError(f"{self.address}: {_in_words(said)}") from trouble
         except DatabaseError as trouble:
             raise StorageError(f"{self.address}: {_in_words(str(trouble.orig))}") from trouble
         except SQLAlchemyError as trouble:
@@ -125,7 +135,10 @@ def _locked(path: Path) -> Iterator[None]:
         raise StorageError(f"{path}: it cannot be written; may you write in its folder? ({trouble})") from trouble
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        try:
+            yield
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile must not keep it
 
 
 def _options(url: sa.URL) -> dict[str, Any]:

@@ -47,7 +47,6 @@ class Journal:
 
     def __init__(self, database: Database, study: int, name: str) -> None:
         self._database, self._study, self.name = database, study, name
-        self.worker = f"{socket.gethostname()}:{os.getpid()}"
 
     @classmethod
     def create(cls, database: Database, name: str, recipe: dict[str, Any], past: Sequence[Event] = ()) -> Journal:
@@ -96,14 +95,17 @@ class Journal:
         """
         texts = [_written(event.payload) for event in written]
         with self._database.writing() as connection:
-            connection.execute(sa.select(studies.c.id).where(studies.c.id == self._study).with_for_update())
+            here = connection.execute(sa.select(studies.c.id).where(studies.c.id == self._study).with_for_update())
+            if here.scalar() is None:
+                raise StorageError(f"{self.name} is no longer in {self._database.address}; nothing was written")
             newer = sa.select(events.c.kind, events.c.trial).where(
                 events.c.study == self._study, events.c.number > seen
             )
             if any(concerns(kind, trial, written) for kind, trial in connection.execute(newer)):
                 raise Conflict(f"{self.name}: another worker was faster")
             first = self._last(connection) + 1
-            stamp = {"study": self._study, "at": time.time(), "worker": self.worker[:200]}
+            worker = f"{socket.gethostname()}:{os.getpid()}"[:200]
+            stamp = {"study": self._study, "at": time.time(), "worker": worker}
             rows = [
                 {**stamp, "number": first + place, "kind": event.kind, "trial": event.trial, "payload": text}
                 for place, (event, text) in enumerate(zip(written, texts, strict=True))
