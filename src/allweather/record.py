@@ -30,14 +30,15 @@ class Record:
             seen = event.number
             if event.kind == "asked":
                 asked_at[len(trials)] = event.at
-                trials.append(trial_of(event.payload))
+                trials.append(_next(trial_of(event.payload), len(trials), event))
                 continue
             revision += 1
             if event.kind == "added":
                 trials += [trial_of(fields) for fields in event.payload["trials"]]
             else:
-                assert event.trial is not None
-                trials[event.trial] = changed(trials[event.trial], event)
+                known = event.trial is not None and 0 <= event.trial < len(trials)
+                require(known, f"journal event {event.number}", f"be about one of {len(trials)} trials", event.trial)
+                trials[event.trial or 0] = changed(trials[event.trial or 0], event)
         if seen == self.seen:
             return self
         return Record(replace(self.history, trials=tuple(trials), revision=revision), seen, asked_at)
@@ -46,6 +47,12 @@ class Record:
         """Pending trials that were asked for too long ago: their worker is taken for dead."""
         trials = self.history.trials
         return [n for n, at in self.asked_at.items() if now - at > patience and trials[n].state == "pending"]
+
+
+def _next(trial: Trial, number: int, event: Event) -> Trial:
+    fits = trial.number == number and event.trial in (None, number)
+    require(fits, f"journal event {event.number}", f"ask for trial {number}", (trial.number, event.trial))
+    return trial
 
 
 def changed(trial: Trial, event: Event) -> Trial:

@@ -44,6 +44,7 @@ class Teller:
     def told(self, value: Values, context: Row | None, decision: Row | None, failed: bool) -> Say:
         """An outcome, a context, what was really done, or a failure."""
         values = () if value is None else outcomes(value)
+        require(isinstance(failed, bool), "Study.tell(failed=...)", "be True or False", failed)
         said = bool(values) or failed or context is not None or decision is not None
         require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
         require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)

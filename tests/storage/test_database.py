@@ -1,5 +1,6 @@
 """The database: what it keeps, and what it says when it cannot."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -83,9 +84,17 @@ def test_names(url):
             Journal.create(database, name, {})
 
 
-@pytest.mark.parametrize("url", ["nonsense", "mysql://host/x", "sqlite", "", "postgresql+nodriver://host/x"])
+@pytest.mark.parametrize(
+    "url", ["nonsense", "mysql://host/x", "sqlite", "", "postgresql+nodriver://host/x", "postgresql://u@host:bad/x"]
+)
 def test_addresses_that_are_none(url):
     with pytest.raises(InvalidInput, match=r"must be a database's address such as sqlite:///study\.db"):
+        Database(url)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file::memory:?uri=true"])
+def test_memory_keeps_nothing(url):
+    with pytest.raises(InvalidInput, match="name a file or a database"):
         Database(url)
 
 
@@ -191,6 +200,10 @@ def test_a_study_goes_from_one_database_to_another(url, tmp_path):
     assert list(export_lines(Journal.open(other, "kiosk"))) == lines
 
 
+def _with(line, **changed):
+    return json.dumps({**json.loads(line), **changed})
+
+
 @pytest.mark.parametrize(
     ("spoilt", "message"),
     [
@@ -202,6 +215,10 @@ def test_a_study_goes_from_one_database_to_another(url, tmp_path):
         (lambda lines: [lines[0], lines[1].replace('"asked"', '"sung"')], "be one of asked, told"),
         (lambda lines: [lines[0], "[]"], "be an object"),
         (lambda lines: [lines[0], '{"number": 1}'], "have exactly"),
+        (lambda lines: [lines[0], lines[1].replace('"trial": 0', '"trial": -1')], "name a trial by its number"),
+        (lambda lines: [lines[0], _with(lines[1], payload=None)], "have a payload that is an object"),
+        (lambda lines: [lines[0], _with(lines[1], at=None)], "have a time in seconds"),
+        (lambda lines: [lines[0], _with(lines[1], worker="w" * 201)], "have a worker of up to 200 characters"),
     ],
 )
 def test_lines_that_are_no_study_change_nothing(url, tmp_path, spoilt, message):

@@ -244,8 +244,11 @@ def test_a_study_is_restored_with_all_that_became_of_its_trials(url):
 
 def test_what_cannot_be_read_is_never_written(url):
     own = study(url)
-    with pytest.raises(IndexError):
-        own._notebook.decide(lambda history: [Event("told", {}, 7)])
+    for unreadable in (Event("told", {}, 7), Event("asked", {"number": 4, "decision": {}}, 4)):
+        with pytest.raises(aw.InvalidInput, match="journal event"):
+            own._notebook.decide(lambda history, event=unreadable: [event])
+    with pytest.raises(aw.InvalidInput, match=r"Study\.tell\(failed=\.\.\.\)"):
+        own.tell(0, failed="no")
     assert Journal.open(Database(url), "kiosk").read() == []
 
 

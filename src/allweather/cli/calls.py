@@ -60,6 +60,7 @@ class Caller:
     """Further attempts after one that failed."""
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _stopped: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @classmethod
     def function(cls, name: str, timeout: float | None = None, retries: int = 0) -> Caller:
@@ -77,12 +78,13 @@ class Caller:
         answer = Answer(None)
         for _ in range(self.retries + 1):
             answer = self._attempt(trial, study)
-            if answer.found is not None:
+            if answer.found is not None or self._stopped.is_set():
                 break
         return answer
 
     def stop(self) -> None:
-        """End all that runs."""
+        """End all that runs; there are no further attempts."""
+        self._stopped.set()
         with self._lock:
             for process in self._running:
                 _kill(process)
@@ -102,6 +104,8 @@ class Caller:
             )
             with self._lock:
                 self._running.add(process)
+                if self._stopped.is_set():
+                    _kill(process)
             try:
                 process.communicate(json.dumps({**asked, **paid}).encode(), self.timeout)
             except subprocess.TimeoutExpired:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -67,6 +68,8 @@ def run(
 def _caller(command: str | None, function: str | None, timeout: float | None, retries: int) -> Caller:
     one = (command is None) != (function is None)
     require(one, "run", "have either a command or --function", "both" if command else "neither")
+    require(command is None or bool(command.strip("\0 \t\n")), "run", "have a command that is not empty", command)
+    require(timeout is None or math.isfinite(timeout), "run --timeout", "be a finite number of seconds", timeout)
     if function is not None:
         return Caller.function(function, timeout, retries)
     return Caller(command or "", timeout, retries)

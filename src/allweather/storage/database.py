@@ -41,9 +41,12 @@ class Database:
     def __init__(self, url: str) -> None:
         try:
             parsed = sa.make_url(url)
-            require(parsed.database not in (None, "", ":memory:"), "storage", "name a file or a database", url)
+            kept = parsed.database not in (None, "") and ":memory:" not in str(parsed.database)
+            require(kept, "storage", "name a file or a database", parsed.render_as_string(hide_password=True))
             self.engine: Engine = sa.create_engine(parsed, **_options(parsed))
-        except (ArgumentError, NoSuchModuleError, ImportError) as trouble:
+        except (ArgumentError, NoSuchModuleError, ImportError, ValueError) as trouble:
+            if isinstance(trouble, InvalidInput):
+                raise
             shown = f"{str(url).partition('://')[0]}://..." if "@" in str(url) else repr(url)  # it may hold a password
             raise InvalidInput(
                 f"`storage` must be a database's address such as sqlite:///study.db, got {shown}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from allweather.errors import InvalidInput, require
+from allweather.errors import InvalidInput, is_number, require
 from allweather.storage.database import Conflict, Database
 from allweather.storage.journal import Event, Journal, require_name
 from allweather.storage.schema import VERSION
@@ -60,4 +61,10 @@ def _event(row: dict[str, Any], number: int) -> Event:
     require(row["number"] == number, where, f"be number {number}", row["number"])
     kinds = ("asked", "told", "added", "corrected", "expired")
     require(row["kind"] in kinds, where, f"be one of {', '.join(kinds)}", row["kind"])
-    return Event(row["kind"], row["payload"], row["trial"], number, row["at"], row["worker"])
+    trial, at, worker = row["trial"], row["at"], row["worker"]
+    require(isinstance(row["payload"], dict), where, "have a payload that is an object", row["payload"])
+    counted = isinstance(trial, int) and not isinstance(trial, bool) and trial >= 0
+    require(counted or (trial is None and row["kind"] == "added"), where, "name a trial by its number", trial)
+    require(is_number(at) and math.isfinite(at), where, "have a time in seconds", at)
+    require(isinstance(worker, str) and len(worker) <= 200, where, "have a worker of up to 200 characters", worker)
+    return Event(row["kind"], row["payload"], trial, number, at, worker)
