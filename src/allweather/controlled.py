@@ -71,8 +71,7 @@ class ControlledEngine:
 
     def __repr__(self) -> str:
         sets = ", ".join(repr(split.control) for split, _ in self.sides.values())
-        _, engine = next(iter(self.sides.values()))
-        return f"{sets}, {self.rule!r}, budget {self.budget}, {engine!r}"
+        return f"{sets}, {self.rule!r}, budget {self.budget}, {next(iter(self.sides.values()))[1]!r}"
 
     @property
     def seed(self) -> int:
@@ -96,9 +95,11 @@ class ControlledEngine:
         lowest = float(outcomes.min()) if len(outcomes) else 0.0
         return Ledger.of([split.control for split, _ in self.sides.values()], self.budget, played, lowest)
 
-    def split(self, trial: Trial) -> Split:
-        """The split that a trial was asked under."""
-        return self.sides[frozenset(trial.decision)][0]
+    def _side_of(self, trial: Trial) -> tuple[Split, Engine]:
+        """The split that a trial was asked under, and its engine."""
+        known, names = sorted(map(sorted, self.sides)), frozenset(trial.decision)
+        require(names in self.sides, f"trial {trial.number}", f"decide one of the control sets {known}", trial.decision)
+        return self.sides[names]
 
     def decide(self, history: History, situation: Situation) -> Plan:
         """The next play: a control set, values for its variables, and what it costs."""
@@ -197,7 +198,7 @@ class ControlledEngine:
         for trial in trials:
             row = {**trial.decision, **(trial.context or {})}
             if any(name not in row for name in box):
-                split, engine = self.sides[frozenset(trial.decision)]
+                split, engine = self._side_of(trial)
                 seen = SplitHistory.under(split, history).observations
                 reference = engine.parts.reference(seen, max(len(history.complete), 1), generator)
                 place = torch.multinomial(reference.weights, 1, generator=generator)
@@ -244,7 +245,6 @@ def _within(constraints: Sequence[LinearConstraint], control: ControlSet) -> tup
 def _frontier(table: pd.DataFrame, sign: int) -> pd.DataFrame:
     """The best of each set, cheapest first, and which of them no cheaper one equals."""
     ordered = table.sort_values(["cost", "score"], ascending=[True, False], ignore_index=True)
-    best_before = ordered["score"].cummax().shift(fill_value=-float("inf"))
-    ordered["frontier"] = ordered["score"] > best_before
+    ordered["frontier"] = ordered["score"] > ordered["score"].cummax().shift(fill_value=-float("inf"))
     ordered["value"] = sign * ordered["value"]
     return ordered.drop(columns="score")

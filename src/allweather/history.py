@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -42,13 +41,6 @@ class History:
     def added(self, trials: list[Trial]) -> History:
         """With trials from elsewhere."""
         return replace(self, trials=(*self.trials, *trials), revision=self.revision + 1)
-
-    def restored(self, trials: Sequence[Trial]) -> History:
-        """With trials that were each told at once, or not at all."""
-        for number, trial in enumerate(trials):
-            require(trial.number == number, "History(trials=...)", f"have trial {number} next", trial)
-        told = sum(trial.state != "pending" for trial in trials)
-        return replace(self, trials=tuple(trials), revision=told)
 
     def find(self, trial: Trial | int) -> Trial:
         """The trial as it is now."""

@@ -382,3 +382,13 @@ def test_forecasts_speak_about_all_variables():
         trial = study.ask()
         study.tell(trial, 1.0, context=dict.fromkeys(trial.left, 0.5))
     assert len(study.trials()) == 4
+
+
+def test_a_trial_of_a_set_that_is_not_on_offer_is_named():
+    other = aw.Study(SPACE, method="etc-ada", control=aw.Control({"b": 0.1}), context=aw.Known(LAWS, samples=16))
+    study = play(study_of(), 7)
+    trials = [*study._history.trials, replace(other.ask(), number=7)]
+    again = study_of()
+    again.restore(trials)
+    with pytest.raises(aw.InvalidInput, match="trial 7` must decide one of the control sets"):
+        again.ask()
