@@ -11,9 +11,9 @@ import typer
 
 from allweather.cli.app import app, speak
 from allweather.cli.beginning import text_of, write_new
-from allweather.cli.kept import Kept
 from allweather.cli.place import Place, studied
 from allweather.errors import InvalidInput, require
+from allweather.recipes import Kept
 from allweather.storage import Database, Journal, export_lines, import_lines
 
 BIGGEST = 1_000_000_000

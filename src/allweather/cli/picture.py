@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from allweather.cli.app import app, speak
-from allweather.cli.kept import Kept
 from allweather.cli.place import Place, studied
 from allweather.errors import InvalidInput
+from allweather.recipes import Kept
 from allweather.recommendation import Recommendation
 
 BLUE, ORANGE = "#0072B2", "#D55E00"

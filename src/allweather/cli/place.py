@@ -13,10 +13,9 @@ from typing import Annotated, Any, NamedTuple
 import sqlalchemy as sa
 import typer
 
-from allweather.cli.kept import Kept
 from allweather.cli.words import plain
 from allweather.errors import InvalidInput
-from allweather.recipes import Recipe
+from allweather.recipes import Kept
 from allweather.storage import Database, Journal, StorageError, names
 from allweather.study import Study
 
@@ -74,14 +73,7 @@ class Place:
 
     def study(self) -> Study:
         """The study with all its parts: for deciding."""
-        journal = self.journal()
-        recipe = journal.recipe.get("recipe")
-        if recipe is None:
-            raise InvalidInput(
-                f"the study {journal.name!r} was made by a program, and its parts are in that code: ask and recommend "
-                "there; tell, correct, add, show and export work here"
-            )
-        return Recipe.of(recipe, journal.name).study(self.url, journal.name)
+        return self.kept().study(self.url)
 
     def say(self, document: Any, aloud: Callable[[], None]) -> None:
         """A JSON document for a script, or words for a person."""

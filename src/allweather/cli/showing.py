@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from allweather.cli.app import app, console, speak
-from allweather.cli.kept import Kept
 from allweather.cli.place import Place, studied
 from allweather.cli.words import brief, clean, fields, outcome, row
+from allweather.recipes import Kept
 from allweather.trials import Trial
 from allweather.variables import Choice, Context, Integer, Variable
 

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from allweather.errors import InvalidInput
 from allweather.history import History
 from allweather.notebook import Notebook
-from allweather.recipes import Recipe, space_of
+from allweather.recipes.described import space_of
+from allweather.recipes.recipe import Recipe
 from allweather.space import Space
 from allweather.splits import whole_box
 from allweather.storage import Journal
+from allweather.study import Study
 from allweather.telling import Teller
 from allweather.variables import Value
 
@@ -46,6 +49,16 @@ class Kept:
     def happened(self, trial: int, said: Mapping[str, Value]) -> dict[str, Value] | None:
         """What happened, where something was said about it; the rest is as it was told."""
         return {**(self.history.find(trial).context or {}), **said} if said else None
+
+    def study(self, url: str) -> Study:
+        """The study with all its parts, in the database at `url` that the journal is in: for deciding."""
+        name = self.journal.name
+        if self.recipe is None:
+            raise InvalidInput(
+                f"the study {name!r} was made by a program, and its parts are in that code: ask and recommend "
+                "there; tell, correct, add, show and export work here"
+            )
+        return Recipe.of(self.recipe, name).study(url, name)
 
     @property
     def history(self) -> History:
