@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class LinearConstraint:
     def __hash__(self) -> int:
         return hash((frozenset(self.coefficients.items()), self.upper, self.lower))
 
-    def holds(self, decision: Mapping[str, float], tolerance: float = 0.0) -> bool:
+    def holds(self, decision: Mapping[str, Any], tolerance: float = 0.0) -> bool:
         """Whether a decision, by name and in the user's units, meets the constraint."""
         total = math.fsum(c * decision[name] for name, c in self.coefficients.items())
         above = self.lower is None or total >= self.lower - tolerance

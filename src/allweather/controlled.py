@@ -19,7 +19,7 @@ from allweather.errors import InvalidInput, require
 from allweather.history import History
 from allweather.maximize import Search
 from allweather.objectives import Objective
-from allweather.recommendation import Recommendation, describe
+from allweather.outlook import Outlook
 from allweather.space import Box, Space
 from allweather.splits import Split, SplitHistory, whole_box
 from allweather.surrogates import GP, Posterior
@@ -123,14 +123,13 @@ class ControlledEngine:
                 decision = apart(decision, same, offer.function, side.search, side.belief.generator)
         return self._plan(split, Plan.of(split.space, decision, fitted))
 
-    def recommend(
-        self, history: History, situation: Situation, objective: Objective | None, radii: Tensor | None
-    ) -> Recommendation:
-        """The best set and values, and what less money would buy."""
+    def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
+        """What is believed under the best set, its best values, and what less money would buy."""
         with self.watch("fit"):
             posterior = self.whole.posterior(history)
-        rows, beliefs, scores = [], [], list[float]()
+        rows, outlooks, scores = [], [], list[float]()
         columns = ["control", "cost", "value", "score", *self.whole.search.box]
+        controls = [split.control for split, _ in self.sides.values()]
         for split, engine in self.sides.values():
             parts = engine.parts
             if objective is not None:
@@ -140,20 +139,18 @@ class ControlledEngine:
             generator = engine.generator(RECOMMEND, history.revision)
             belief = engine.belief(view, parts, generator, Situation())
             best = engine.best_expected(belief)
-            beliefs.append((split, belief, best.decision))
+            limits = engine.search.constraints
+            outlooks.append(Outlook(split.space, history.sign, belief, best.decision, constraints=limits))
             named = split.space.decisions.decode(best.decision[None])[0]
             with torch.no_grad():
                 reached = float(belief.objective(belief.field.mean(best.decision[None]), belief.reference)[0])
-            control = ", ".join(split.control.variables)
+            names = ", ".join(split.control.variables)
             scores.append(best.value)
-            rows.append(
-                {"control": control, "cost": split.control.cost, "value": reached, "score": best.value, **named}
-            )
+            rows.append({"control": names, "cost": split.control.cost, "value": reached, "score": best.value, **named})
         top = min(range(len(rows)), key=lambda place: (-scores[place], rows[place]["cost"]))
-        split, belief, decision = beliefs[top]
-        found = describe(belief, decision, split.space, history.sign, radii)
+        control = controls[top]
         frontier = _frontier(pd.DataFrame(rows, columns=columns), history.sign)
-        return replace(found, control=split.control.variables, cost=split.control.cost, frontier=frontier)
+        return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
 
     def _first(self, ledger: Ledger) -> Plan:
         """Spread values for the cheapest sets, one after the other: a look around costs least there."""

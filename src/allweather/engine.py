@@ -19,7 +19,7 @@ from allweather.history import History
 from allweather.maximize import Best, Search
 from allweather.objectives import Expectation, Objective
 from allweather.observations import Observations
-from allweather.recommendation import Recommendation, describe
+from allweather.outlook import Outlook
 from allweather.schedules import Progress
 from allweather.space import Space
 from allweather.surrogates import Hyperparameters, Posterior
@@ -107,13 +107,12 @@ class Engine:
         """The first `n` decisions (n, d_x), before anything is known."""
         return self.search.sample(n, self.generator(DESIGN, 0))
 
-    def recommend(
-        self, history: History, situation: Situation, objective: Objective | None, radii: Tensor | None
-    ) -> Recommendation:
-        """The decision whose objective is best under the posterior mean, and what is known about it."""
+    def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
+        """What is believed, and the decision whose objective is best under the posterior mean."""
         parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
         belief = self.belief(history, parts, self.generator(RECOMMEND, history.revision), situation)
-        return describe(belief, self.best_expected(belief).decision, history.space, history.sign, radii)
+        best, limits = self.best_expected(belief).decision, self.search.constraints
+        return Outlook(history.space, history.sign, belief, best, constraints=limits)
 
     def best_expected(self, belief: Belief) -> Best:
         """The decision whose objective is best under the posterior mean."""

@@ -10,10 +10,13 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.contexts import Reference
-from allweather.errors import require
+from allweather.errors import require, require_count
 from allweather.observations import Observations
 from allweather.space import Box, Space
 from allweather.trials import Trial
+
+PAST = 1_000_000_000
+"""Added to the revision of a history that is over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,16 @@ class History:
     def complete(self) -> list[Trial]:
         """Trials whose context and outcome are known."""
         return [trial for trial in self.trials if trial.state == "complete"]
+
+    def until(self, complete: int) -> History:
+        """As it was after the first so many complete trials, had no other been asked for."""
+        require_count(complete, "Study.outlook(after=...)", low=1)
+        known = self.complete
+        fits = complete <= len(known)
+        require(fits, "Study.outlook(after=...)", f"be at most the {len(known)} complete trials", complete)
+        before = self.trials[: known[complete - 1].number + 1]
+        # A number of its own keeps what was fitted then apart from what is fitted now.
+        return replace(self, trials=before, revision=PAST + complete)
 
     @property
     def contexts_seen(self) -> int:

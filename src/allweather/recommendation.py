@@ -7,19 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
-import torch
 from torch import Tensor
 
-from allweather.acquisition import Belief
-from allweather.distances import Distance, TotalVariation
 from allweather.errors import require
-from allweather.space import Space
 from allweather.tensors import as_tensor
 from allweather.variables import Value
 
 LEVEL = 0.9
-DRAWS = 257
-"""An odd number has a middle, whichever way one looks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,49 +64,12 @@ class Recommendation:
     __repr__ = __str__
 
 
-def describe(belief: Belief, decision: Tensor, space: Space, sign: int, radii: Tensor | None) -> Recommendation:
-    """What the belief says about one decision (d_x,)."""
-    row, reference = decision[None], belief.reference
-    with torch.no_grad():
-        mean = belief.field(row).mean[0]
-        draws = belief.surrogate.draws(row, reference.points, DRAWS, belief.generator)[:, 0]
-        objective = sign * belief.objective(draws, reference)
-        distance = getattr(belief.objective, "distance", None) or TotalVariation(0.2)
-        radii = _radii(distance) if radii is None else radii
-        falling = distance.worst_case(mean.expand(len(radii), -1), reference, radii).value
-        worst = distance.worst_case(mean, reference)
-    tail = (1 - LEVEL) / 2
-    quantiles = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
-    # An objective may be -inf: no interpolation.
-    low, middle, high = objective.quantile(quantiles, interpolation="nearest").tolist()
-    looked_at = space.contexts.decode(reference.points) if reference.points.shape[1] else None
-    contexts = pd.DataFrame(looked_at, index=range(len(reference.points)))
-    return Recommendation(
-        decision=space.decisions.decode(row)[0],
-        value=middle,
-        interval=(low, high),
-        expected=sign * float(mean @ reference.weights),
-        curve=pd.DataFrame({"radius": radii.tolist(), "value": (sign * falling).tolist()}),
-        worst=contexts.assign(believed=reference.weights.tolist(), worst=worst.weights.tolist()),
-        distance=type(distance).__name__,
-        radius=distance.number,
-    )
-
-
 def checked_radii(radii: Sequence[float]) -> Tensor:
     """The radii a user wants to know about, as a tensor."""
     chosen = as_tensor(radii, "Study.recommend(radii=...)")
     fits = chosen.ndim == 1 and len(chosen) > 0 and bool((chosen >= 0).all())
     require(fits, "Study.recommend(radii=...)", "be numbers of at least 0", radii)
     return chosen
-
-
-def _radii(distance: Distance) -> Tensor:
-    """From no shift to some times the radius in question."""
-    top = 3 * distance.number or 1.0
-    if isinstance(distance, TotalVariation):
-        top = min(max(top, 1.0), 2.0)
-    return torch.linspace(0, top, 31, dtype=torch.float64)
 
 
 def _short(value: Value) -> str:

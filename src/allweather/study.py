@@ -22,6 +22,7 @@ from allweather.engine import Situation
 from allweather.errors import InvalidInput, require, require_count
 from allweather.history import History
 from allweather.objectives import Objective
+from allweather.outlook import Outlook
 from allweather.recommendation import Recommendation, checked_radii
 from allweather.record import fields_of, retold
 from allweather.space import Space
@@ -207,14 +208,28 @@ class Study:
             forecast: a context distribution to recommend for, instead of the context model's.
             radii: where the robustness curve is wanted.
         """
-        if not len(self._history.observations):
-            raise InvalidInput("`Study.recommend()` needs at least one complete trial (context and value), got none")
-        fits = objective is None or isinstance(objective, Objective)
-        require(fits, "Study.recommend(objective=...)", "be an objective such as Expectation()", objective)
         situation = Situation.of(self.space, context, forecast, "Study.recommend", self._teller.controlled)
         chosen = None if radii is None else checked_radii(radii)
         with self._computing():
-            return self._engine.recommend(self._history, situation, objective, chosen)
+            return self._outlook(self._history, situation, objective, "Study.recommend").recommendation(chosen)
+
+    def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
+        """What is believed, to look at it closely: recommendations and figures are made from it.
+
+        Args:
+            objective: another objective than the study's.
+            after: as it was after the first so many complete trials.
+        """
+        history = self._history if after is None else self._history.until(after)
+        with self._computing():
+            return self._outlook(history, Situation(), objective, "Study.outlook")
+
+    def _outlook(self, history: History, situation: Situation, objective: Objective | None, where: str) -> Outlook:
+        if not len(history.observations):
+            raise InvalidInput(f"`{where}()` needs at least one complete trial (context and value), got none")
+        fits = objective is None or isinstance(objective, Objective)
+        require(fits, f"{where}(objective=...)", "be an objective such as Expectation()", objective)
+        return self._engine.outlook(history, situation, objective)
 
     def restore(self, trials: Sequence[Trial]) -> None:
         """Go on from the trials of an earlier study like this one, as if it had not stopped.

@@ -19,6 +19,8 @@ from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
 
 NO_NOISE = 1e-6
 """Variance of the noise that stands for none, in units of the outcomes' variance: keeps linear algebra sound."""
+ENOUGH = 1024
+"""Hyperparameters are fitted to so many outcomes at most, spread over the study; the posterior knows them all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +86,9 @@ class GP(Surrogate):
         points, values = observations.joint, observations.values
         shift, scale = centre_and_scale(values)
         split, d = observations.decisions.shape[1], points.shape[1]
-        evidence = Evidence(points, (values - shift) / scale, self.kernel, split, self._free(d), self.mean is None)
+        enough = slice(None) if len(values) <= ENOUGH else np.linspace(0, len(values) - 1, ENOUGH).round().astype(int)
+        targets = (values - shift) / scale
+        evidence = Evidence(points[enough], targets[enough], self.kernel, split, self._free(d), self.mean is None)
         typical = self._held(Hyperparameters.typical(d), shift, scale)
         starts = [typical]
         if start is not None and len(start.lengthscales) == d:

@@ -1,0 +1,176 @@
+"""What a study sees ahead: its belief in the user's units and direction, which recommendations and figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Generator, Tensor
+
+from allweather.acquisition import Belief
+from allweather.constraints import LinearConstraint
+from allweather.contexts import Reference
+from allweather.distances import Distance, TotalVariation, Worst
+from allweather.recommendation import LEVEL, Recommendation
+from allweather.space import Row, Space
+from allweather.variables import Value
+
+DRAWS = 257
+"""An odd number has a middle, whichever way one looks."""
+BLOCK = 16
+"""So many decisions are drawn at once."""
+
+
+class Likely(NamedTuple):
+    """Where the objective of each decision lies."""
+
+    low: np.ndarray
+    """(b,) it is below this with 5% probability."""
+    middle: np.ndarray
+    """(b,) its median."""
+    high: np.ndarray
+    """(b,) it is above this with 5% probability."""
+
+
+class Outcomes(NamedTuple):
+    """What is believed about outcomes, one row per decision and one column per context."""
+
+    mean: np.ndarray
+    """(b, n)"""
+    sd: np.ndarray
+    """(b, n)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What is believed after some trials, and the decision that looks best.
+
+    Example:
+        >>> from allweather import Context, Real, Study
+        >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+        >>> _ = study.add([{"order": o / 4, "demand": 0.5, "value": -abs(o - 2)} for o in range(5)])
+        >>> outlook = study.outlook()
+        >>> mean, sd = outlook.outcomes([{"order": 0.5}, {"order": 1.0}], [{"demand": 0.5}])
+        >>> bool(mean[0, 0] > mean[1, 0])
+        True
+    """
+
+    space: Space
+    """With control sets: the variables of the best set as decisions, all others as contexts."""
+    sign: int
+    """1 where larger outcomes are better, -1 where smaller ones are."""
+    belief: Belief
+    chosen: Tensor
+    """(d_x,) the decision that looks best, in the unit cube."""
+    control: tuple[str, ...] = ()
+    """With control sets: the variables to decide."""
+    cost: float | None = None
+    """What deciding them costs."""
+    frontier: pd.DataFrame | None = None
+    """With control sets: the best of each."""
+    constraints: tuple[LinearConstraint, ...] = ()
+    """What every decision must meet."""
+
+    @property
+    def decision(self) -> dict[str, Value]:
+        """The decision that looks best."""
+        return self.space.decisions.decode(self.chosen[None])[0]
+
+    @property
+    def reference(self) -> Reference:
+        """The contexts believed in, in the unit cube."""
+        return self.belief.reference
+
+    @property
+    def distance(self) -> Distance:
+        """What shifts of the contexts are measured in: by the objective, or in total variation."""
+        return getattr(self.belief.objective, "distance", None) or TotalVariation(0.2)
+
+    def contexts(self) -> pd.DataFrame:
+        """The contexts believed in, and how likely each is `believed` to be."""
+        points = self.reference.points
+        rows = self.space.contexts.decode(points) if points.shape[1] else None
+        return pd.DataFrame(rows, index=range(len(points))).assign(believed=self.reference.weights.tolist())
+
+    def worst(self, decision: Row, radii: Sequence[float] | np.ndarray | Tensor) -> Worst:
+        """The worst mean outcome (r,) of a decision when contexts shift by each radius, in the user's direction.
+
+        `slope` is how it changes with the radius, `weights` (r, n) are the contexts' probabilities then.
+        """
+        shifts = torch.as_tensor(radii, dtype=torch.float64)
+        with torch.no_grad():
+            mean = self.belief.field.mean(self.space.decisions.encode(decision))
+            found = self.distance.worst_case(mean.expand(len(shifts), -1), self.reference, shifts)
+        return Worst(self.sign * found.value, self.sign * found.slope, found.weights)
+
+    def at_contexts(self, decision: Row) -> np.ndarray:
+        """The mean outcome (n,) of a decision in each of the contexts believed in."""
+        with torch.no_grad():
+            found: np.ndarray = self.sign * self.belief.field.mean(self.space.decisions.encode(decision))[0].numpy()
+        return found
+
+    def outcomes(self, decisions: Sequence[Row], contexts: Sequence[Row]) -> Outcomes:
+        """What is believed about the outcome of every decision in every context."""
+        points = self.space.contexts.encode(contexts)
+        if not points.shape[1] or not self.reference.points.shape[1]:  # contexts are not looked at
+            points = points[:, :0]
+        with torch.no_grad():
+            mean, sd = self.belief.surrogate.field(points)(self.space.decisions.encode(decisions))
+        return Outcomes(self.sign * mean.numpy(), sd.numpy())
+
+    def objectives(self, decisions: Sequence[Row]) -> Likely:
+        """Where the objective of each decision lies, by samples of what the function may be."""
+        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
+        blocks = self.space.decisions.encode(decisions).split(BLOCK)
+        # An objective may be -inf: no interpolation.
+        found = np.concatenate([_quantiles(self.sign * drawn) for drawn in self._drawn(blocks, generator)], axis=1)
+        return Likely(*found)
+
+    def recommendation(self, radii: Tensor | None = None) -> Recommendation:
+        """What is known about the decision that looks best."""
+        decision, distance = self.decision, self.distance
+        shifts = _radii(distance) if radii is None else radii
+        (drawn,) = self._drawn((self.chosen[None],), self.belief.generator)
+        low, middle, high = _quantiles(self.sign * drawn)[:, 0].tolist()
+        worst = self.worst(decision, [distance.number]).weights[0]
+        return Recommendation(
+            decision=decision,
+            value=middle,
+            interval=(low, high),
+            expected=float(self.at_contexts(decision) @ self.reference.weights.numpy()),
+            curve=pd.DataFrame({"radius": shifts.tolist(), "value": self.worst(decision, shifts).value.tolist()}),
+            worst=self.contexts().assign(worst=worst.tolist()),
+            distance=type(distance).__name__,
+            radius=distance.number,
+            control=self.control,
+            cost=self.cost,
+            frontier=self.frontier,
+        )
+
+    def _drawn(self, blocks: Sequence[Tensor], generator: Generator) -> Iterator[Tensor]:
+        """Samples (k, b) of the objective of each block of decisions (b, d_x)."""
+        belief = self.belief
+        with torch.no_grad():
+            for block in blocks:
+                draws = belief.surrogate.draws(block, self.reference.points, DRAWS, generator)
+                yield belief.objective(draws, self.reference)
+
+
+def _quantiles(drawn: Tensor) -> np.ndarray:
+    """(3, b) the ends and the middle of where samples (k, b) lie."""
+    tail = (1 - LEVEL) / 2
+    levels = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
+    found: np.ndarray = drawn.quantile(levels, dim=0, interpolation="nearest").numpy()
+    return found
+
+
+def _radii(distance: Distance) -> Tensor:
+    """From no shift to some times the radius in question."""
+    top = 3 * distance.number or 1.0
+    if isinstance(distance, TotalVariation):
+        top = min(max(top, 1.0), 2.0)
+    return torch.linspace(0, top, 31, dtype=torch.float64)

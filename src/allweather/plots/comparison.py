@@ -1,0 +1,81 @@
+"""Methods side by side, from a campaign's table of results."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from allweather.benchmark.costs import at_costs
+from allweather.errors import InvalidInput, require
+from allweather.plots.marks import DASHES, PALETTE, Line, Mark, Panel, Ribbon
+from allweather.plots.picture import Picture
+
+POINTS = 201
+FLOOR = 1e-9
+"""Of a logarithmic axis."""
+Column = Literal["simple", "cumulative"]
+
+
+def comparison(results: pd.DataFrame, column: Column | None = None) -> Picture:
+    """Mean regret of each method with a band of one standard error over its seeds: one panel per problem and measure.
+
+    Args:
+        results: of a campaign; a row for every step of every run, or with control sets for every play, which are then
+            shown against what was spent.
+        column: `simple` (of what is recommended) or `cumulative` regret; by default cumulative, or simple with
+            control sets.
+
+    Example:
+        >>> speeds = {"wdrbo": 0.5, "random": 1.0}
+        >>> rows = [("a", name, seed, t, t ** speeds[name]) for name in speeds for seed in (0, 1) for t in (1, 4, 9)]
+        >>> table = pd.DataFrame(rows, columns=["problem", "method", "seed", "step", "cumulative"])
+        >>> comparison(table).says
+        'On a, wdrbo has the lowest mean cumulative regret at the end, 3.'
+    """
+    require(isinstance(results, pd.DataFrame), "plots.comparison(results=...)", "be a campaign's table", results)
+    by_cost = "spent" in results
+    shown: str = column or ("simple" if by_cost else "cumulative")
+    needed = {"problem", "method", "seed", "spent" if by_cost else "step", shown}
+    missing = sorted(needed - set(results.columns))
+    require(not missing, "plots.comparison(results=...)", f"have columns {sorted(needed)}", f"none called {missing}")
+    keys = ["problem", *(["measure"] if "measure" in results else [])]
+    panels, told = [], []
+    methods = sorted(results["method"].unique())
+    for key, block in results.groupby(keys, sort=False):
+        name = ", ".join(map(str, key))
+        curves = {method: _curve(block[block["method"] == method], shown, by_cost) for method in methods}
+        curves = {method: curve for method, curve in curves.items() if len(curve)}
+        if not curves:
+            continue
+        marks = [mark for method, curve in curves.items() for mark in _marks(method, curve, methods.index(method))]
+        log = shown == "simple" and all((curve["mean"] > 0).all() for curve in curves.values())
+        axis = "cost spent" if by_cost else "step"
+        panels.append(Panel(name, axis, f"{shown} regret", tuple(marks), log_y=log))
+        best = min(curves, key=lambda method: curves[method]["mean"].iloc[-1])
+        told.append(
+            f"On {name}, {best} has the lowest mean {shown} regret at the end, {curves[best]['mean'].iloc[-1]:.4g}."
+        )
+    if not panels:
+        raise InvalidInput(f"`plots.comparison(results=...)` must hold a number in `{shown}`, got none")
+    return Picture("Methods compared", " ".join(told), tuple(panels), columns=3)
+
+
+def _curve(runs: pd.DataFrame, column: str, by_cost: bool) -> pd.DataFrame:
+    """Mean and standard error over seeds, wherever every seed has a value."""
+    if by_cost:
+        runs = at_costs(runs, np.linspace(0, runs["spent"].max(), POINTS), column)
+    wide = runs.dropna(subset=[column]).pivot_table(index="spent" if by_cost else "step", columns="seed", values=column)
+    wide = wide.dropna()
+    error = (
+        wide.std(axis=1, ddof=1).fillna(0.0) / np.sqrt(wide.shape[1]) if wide.shape[1] > 1 else 0.0 * wide.sum(axis=1)
+    )
+    return pd.DataFrame({"mean": wide.mean(axis=1), "error": error})
+
+
+def _marks(method: str, curve: pd.DataFrame, place: int) -> list[Mark]:
+    colour, dash = PALETTE[place % len(PALETTE)], DASHES[place // 3 % len(DASHES)]
+    x, mean, error = curve.index.to_numpy(), curve["mean"].to_numpy(), curve["error"].to_numpy()
+    low = np.maximum(mean - error, np.minimum(mean, FLOOR)) if (mean > 0).all() else mean - error
+    return [Ribbon(x, low, mean + error, f"{method}, one standard error", colour), Line(x, mean, method, colour, dash)]

@@ -1,0 +1,79 @@
+"""What a decision is worth along each of its variables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from allweather.errors import InvalidInput
+from allweather.objectives import Objective
+from allweather.outlook import Outlook
+from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places, short, told, worded
+from allweather.plots.marks import BLUE, VERMILLION, Dots, Line, Mark, Panel, Ribbon, Rule
+from allweather.plots.picture import Picture
+from allweather.study import Study
+from allweather.variables import Value, Variable
+
+POINTS = 41
+MOST = 6
+"""Panels."""
+
+
+def profile(study: Study, objective: Objective | None = None, variable: str | None = None) -> Picture:
+    """The objective along each decision variable, the others being as recommended, with 90% credible bands.
+
+    Args:
+        study: with at least one complete trial.
+        objective: shown and recommended for, instead of the study's.
+        variable: the only one to show, if not all (of many, the first six).
+
+    Example:
+        >>> from allweather import Context, Real, Space
+        >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+        >>> _ = study.add([{"order": o / 4, "demand": d, "value": min(o / 4, d)} for o in range(5) for d in (0.2, 0.6)])
+        >>> profile(study).panels[0].x
+        'order'
+    """
+    outlook = study.outlook(objective=objective)
+    names = chosen(outlook.space.decisions, variable, "plots.profile(variable=...)")[:MOST]
+    wanted = worded(outlook.belief.objective)
+    panels = [_panel(outlook, name, outlook.space.decisions[name], wanted) for name in names]
+    middle = outlook.objectives([outlook.decision]).middle[0]
+    best = f"{told(outlook.decision)}, has the best {wanted}, {short(float(middle))}"
+    says = f"Along each variable, the recommended decision, {best}."
+    return Picture("What a decision is worth", says, tuple(panels))
+
+
+def _panel(outlook: Outlook, name: str, variable: Variable, wanted: str) -> Panel:
+    values = _allowed(outlook, name, grid(variable, POINTS))
+    rows = [{**outlook.decision, name: value} for value in values]
+    low, middle, high = outlook.objectives(rows)
+    mean = np.array([outlook.at_contexts(row) @ outlook.reference.weights.numpy() for row in rows])
+    low, middle, high = (np.where(np.isfinite(each), each, np.nan) for each in (low, middle, high))
+    x = places(variable, values)
+    at = Rule(place(variable, outlook.decision[name]), "recommended", VERMILLION, "dash")
+    marks: tuple[Mark, ...]
+    if is_numeric(variable):
+        marks = (
+            Ribbon(x, low, high, "90% credible", BLUE),
+            Line(x, middle, "objective", BLUE),
+            Line(x, mean, "mean outcome", VERMILLION, "dot"),
+            at,
+        )
+    else:
+        marks = (
+            Dots(x, low, "90% credible", BLUE, "tick"),
+            Dots(x, high, "90% credible", BLUE, "tick"),
+            Dots(x, middle, "objective", BLUE),
+            Dots(x, mean, "mean outcome", VERMILLION, "diamond"),
+        )
+    return Panel(f"Along {name}", name, wanted, marks, log_x=is_log(variable))
+
+
+def _allowed(outlook: Outlook, name: str, values: list[Value]) -> list[Value]:
+    """The values that decisions may take while the other variables are as recommended."""
+    limits = [limit for limit in outlook.constraints if name in limit.coefficients]
+    rows = [{**outlook.decision, name: value} for value in values]
+    kept = [v for v, row in zip(values, rows, strict=True) if all(limit.holds(row, 1e-9) for limit in limits)]
+    if not kept:
+        raise InvalidInput(f"`plots.profile(variable={name!r})` has no value but the recommended one to show")
+    return kept

@@ -1,0 +1,114 @@
+"""How a study has come along: outcomes, what it would have recommended, and what it has cost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from allweather.benchmark.regret import Judge, Measure
+from allweather.errors import InvalidInput, require
+from allweather.objectives import Objective
+from allweather.outlook import Outlook
+from allweather.plots.axes import short, told, worded
+from allweather.plots.marks import BLUE, GREEN, GREY, PURPLE, VERMILLION, Dots, Line, Mark, Panel, Ribbon
+from allweather.plots.picture import Picture
+from allweather.problems import Problem
+from allweather.study import Study
+
+LOOKS = 24
+"""Times, at most, at which it is asked what would have been recommended."""
+SHOWN = 2000
+"""Outcomes that are drawn, at most."""
+LARGEST = 1024
+"""Of a longer study the past is not computed again: it would take longer than anyone waits."""
+
+
+def progress(
+    study: Study, objective: Objective | None = None, problem: Problem | None = None, measure: Measure | None = None
+) -> Picture:
+    """The outcomes, the objective of what would have been recommended after each trial, and what was spent.
+
+    The objective is shown as it was believed then, with 90% credible bands, and as the same decisions are judged now,
+    with all data: what was learned is where the two meet.
+
+    Args:
+        study: with at least one complete trial.
+        objective: shown and recommended for, instead of the study's.
+        problem: the test problem the study is about, where the truth is known: shows regret.
+        measure: what regret is measured by; by default the mean outcome under the true law.
+
+    Example:
+        >>> from allweather import Context, Real, Space
+        >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+        >>> _ = study.add([{"order": o / 4, "demand": d, "value": min(o / 4, d)} for o in range(5) for d in (0.2, 0.6)])
+        >>> [panel.title for panel in progress(study).panels]
+        ['Outcomes', 'Objective of the recommended decision']
+    """
+    table = study.trials()
+    complete = table[table["state"] == "complete"]
+    if complete.empty:
+        raise InvalidInput(
+            "`plots.progress(study=...)` needs at least one complete trial (context and value), got none"
+        )
+    now = study.outlook(objective=objective)
+    times = np.unique(np.linspace(1, len(complete), min(LOOKS, len(complete))).round().astype(int))
+    past = [study.outlook(objective=objective, after=int(each)) for each in times if each <= LARGEST]
+    known = times[: len(past)]
+    panels = [_outcomes(complete)]
+    if past:
+        panels.append(_objective(now, past, known))
+    if problem is not None:
+        panels.append(_regret(past, known, problem, measure or Measure()))
+    if "cost" in table:
+        panels.append(_spent(table))
+    reached = now.objectives([now.decision]).middle[0]
+    says = (
+        f"After {len(complete)} complete trials the recommended decision is {told(now.decision)}; its "
+        f"{worded(now.belief.objective)} is {short(float(reached))}."
+    )
+    return Picture("Progress", says, tuple(panels))
+
+
+def _outcomes(complete: pd.DataFrame) -> Panel:
+    shown = complete.iloc[np.unique(np.linspace(0, len(complete) - 1, min(SHOWN, len(complete))).round().astype(int))]
+    texts = [f"trial {number}: {short(float(value))}" for number, value in shown["value"].items()]
+    return Panel(
+        "Outcomes",
+        "trial",
+        "outcome",
+        (Dots(shown.index.to_numpy(), shown["value"].to_numpy(), "outcome", GREY, texts=texts),),
+    )
+
+
+def _objective(now: Outlook, past: list[Outlook], times: np.ndarray) -> Panel:
+    then = np.array([[each[0] for each in outlook.objectives([outlook.decision])] for outlook in past])
+    then = np.where(np.isfinite(then), then, np.nan)
+    low, middle, high = then.T
+    marks: tuple[Mark, ...] = (
+        Ribbon(times, low, high, "90% credible then", BLUE),
+        Line(times, middle, "as believed then", BLUE, "dash"),
+    )
+    if len({outlook.control for outlook in [now, *past]}) == 1:  # else decisions are of different variables
+        judged = now.objectives([outlook.decision for outlook in past]).middle
+        marks = (*marks, Line(times, judged, "as judged now", VERMILLION))
+    wanted = worded(now.belief.objective)
+    return Panel("Objective of the recommended decision", "complete trials", wanted, marks)
+
+
+def _regret(past: list[Outlook], times: np.ndarray, problem: Problem, measure: Measure) -> Panel:
+    require(isinstance(problem, Problem), "plots.progress(problem=...)", "be a test problem", problem)
+    same = all(outlook.space == problem.space for outlook in past)
+    require(same, "plots.progress(problem=...)", "have the study's variables", problem.space)
+    judge = Judge.of(problem, measure)
+    lost = [max(judge.regret(outlook.chosen), 1e-9) for outlook in past]
+    line = Line(times, lost, "regret", GREEN)
+    return Panel(
+        "Regret of the recommended decision", "complete trials", f"regret ({measure.name})", (line,), log_y=True
+    )
+
+
+def _spent(table: pd.DataFrame) -> Panel:
+    spent = table["cost"].fillna(0.0).cumsum()
+    return Panel(
+        "Cost", "trial", "cost spent", (Line(table.index.to_numpy(), spent.to_numpy(), "spent", PURPLE, steps=True),)
+    )

@@ -1,0 +1,171 @@
+"""Pictures on a screen: plotly figures, which answer to the mouse."""
+
+from __future__ import annotations
+
+import functools
+import html
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from allweather.plots.marks import GREY, Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
+from allweather.plots.picture import Picture
+
+SYMBOLS = {
+    "circle": "circle",
+    "diamond": "diamond",
+    "square": "square",
+    "x": "x-thin",
+    "tick": "line-ns",
+    "star": "star",
+}
+THIN = ("x", "tick")
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+HEIGHT = 340
+"""Pixels of a row of panels."""
+
+
+def figure(picture: Picture) -> go.Figure:
+    """The picture, drawn; texts are shown as they are, whatever they contain."""
+    rows, columns = picture.shape
+    drawn = make_subplots(
+        rows,
+        columns,
+        subplot_titles=[_text(panel.title) for panel in picture.panels],
+        horizontal_spacing=0.13 / max(columns - 1, 1),
+        vertical_spacing=0.28 / max(rows, 1),
+    )
+    named: set[str] = set()
+    for place, panel in enumerate(picture.panels):
+        row, column = place // columns + 1, place % columns + 1
+        for mark in panel.marks:
+            for trace in _traces(mark, drawn, (row, column)):
+                trace.update(
+                    legendgroup=trace.name, showlegend=trace.showlegend is not False and trace.name not in named
+                )
+                named.update([trace.name] if trace.showlegend else [])
+                drawn.add_trace(trace, row, column)
+        _axes(drawn, panel, row, column)
+    drawn.update_layout(
+        height=HEIGHT * rows + 110,
+        template="plotly_white",
+        font={"family": FONT, "size": 13},
+        margin={"l": 64, "r": 24, "t": 48, "b": 110},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.24 / rows, "x": 0},
+        hovermode="closest",
+        barmode="group",
+        meta={"title": _text(picture.title), "says": _text(picture.says)},
+    )
+    return drawn
+
+
+def _text(text: str) -> str:
+    return html.escape(str(text), quote=False)
+
+
+def _places(values: Any) -> list[Any]:
+    """Numbers as they are, names of categories as text."""
+    listed = np.asarray(values).tolist()
+    return [_text(each) if isinstance(each, str) else each for each in listed]
+
+
+@functools.singledispatch
+def _traces(mark: Mark, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
+    raise TypeError(f"no way to draw {mark!r}")
+
+
+@_traces.register
+def _(mark: Line, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
+    shape = "hv" if mark.steps else "linear"
+    style = {"color": mark.colour, "dash": mark.dash, "shape": shape, "width": 2}
+    return [go.Scatter(x=_places(mark.x), y=_places(mark.y), mode="lines", name=_text(mark.name), line=style)]
+
+
+@_traces.register
+def _(mark: Ribbon, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
+    red, green, blue = (int(mark.colour[at : at + 2], 16) for at in (1, 3, 5))
+    shade = f"rgba({red},{green},{blue},0.18)"
+    x = _places(mark.x)
+    outline = {"x": x + x[::-1], "y": _places(mark.high) + _places(mark.low)[::-1]}
+    return [
+        go.Scatter(
+            **outline, fill="toself", fillcolor=shade, line={"width": 0}, hoverinfo="skip", name=_text(mark.name)
+        )
+    ]
+
+
+@_traces.register
+def _(mark: Dots, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
+    thin = {"line": {"width": 1.5, "color": mark.colour}} if mark.symbol in THIN else {}
+    style = {"color": mark.colour, "symbol": SYMBOLS[mark.symbol], "size": 8, **thin}
+    said = [_text(each) for each in mark.texts] or None
+    mode = "markers+text" if mark.labelled else "markers"
+    hover = "%{text}<extra></extra>" if said and not mark.labelled else None
+    return [
+        go.Scatter(
+            x=_places(mark.x),
+            y=_places(mark.y),
+            mode=mode,
+            name=_text(mark.name),
+            marker=style,
+            text=said,
+            textposition="top center",
+            hovertemplate=hover,
+        )
+    ]
+
+
+@_traces.register
+def _(mark: Bars, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
+    return [
+        go.Bar(
+            x=_places(mark.x),
+            y=_places(mark.heights),
+            name=_text(mark.name),
+            width=mark.width,
+            marker={"color": mark.colour, "line": {"width": 0}},
+        )
+    ]
+
+
+@_traces.register
+def _(mark: Heat, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
+    column = (place[1] - 1) % len(drawn._grid_ref[0]) + 1
+    axis = drawn.get_subplot(*place)
+    right, (low, high) = axis.xaxis.domain[1], axis.yaxis.domain
+    bar = {
+        "title": {"text": _text(mark.name), "side": "right"},
+        "thickness": 12,
+        "len": high - low,
+        "x": right + 0.005 * column,
+    }
+    bar |= {"y": (low + high) / 2, "yanchor": "middle"}
+    z = np.asarray(mark.values).tolist()
+    return [
+        go.Heatmap(
+            x=_places(mark.x),
+            y=_places(mark.y),
+            z=z,
+            name=_text(mark.name),
+            colorscale="Cividis",
+            colorbar=bar,
+            showlegend=False,
+        )
+    ]
+
+
+@_traces.register
+def _(mark: Rule, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
+    style = {"color": mark.colour, "dash": mark.dash, "width": 1.5}
+    at = _text(mark.at) if isinstance(mark.at, str) else mark.at
+    (drawn.add_vline if mark.axis == "x" else drawn.add_hline)(at, row=place[0], col=place[1], line=style)
+    # A rule has no entry in the legend of its own.
+    return [go.Scatter(x=[None], y=[None], mode="lines", name=_text(mark.name), line=style)]
+
+
+def _axes(drawn: go.Figure, panel: Panel, row: int, column: int) -> None:
+    shared: dict[str, Any] = {"row": row, "col": column, "zeroline": False, "linecolor": GREY, "automargin": True}
+    drawn.update_xaxes(title_text=_text(panel.x), type="log" if panel.log_x else None, **shared)
+    drawn.update_yaxes(title_text=_text(panel.y), type="log" if panel.log_y else None, range=panel.limits, **shared)

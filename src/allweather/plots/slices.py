@@ -1,0 +1,118 @@
+"""What the surrogate believes over one decision variable and one context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from allweather.objectives import Objective
+from allweather.outlook import Outlook
+from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places, short, told
+from allweather.plots.marks import BLUE, GREY, VERMILLION, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
+from allweather.plots.picture import Picture
+from allweather.study import Study
+from allweather.variables import Value
+
+POINTS = 41
+SHOWN = 1000
+"""Observations that are drawn, the newest ones."""
+
+
+def slices(
+    study: Study, objective: Objective | None = None, decision: str | None = None, context: str | None = None
+) -> Picture:
+    """The expected outcome and its uncertainty over a decision variable and a context, with what was observed.
+
+    The other decision variables are as recommended, the other contexts as is most believed. Without contexts: the
+    outcome along the decision variable.
+
+    Args:
+        study: with at least one complete trial.
+        objective: recommended for, instead of the study's.
+        decision: the decision variable; by default the first.
+        context: the context; by default the first.
+
+    Example:
+        >>> from allweather import Context, Real, Space
+        >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+        >>> _ = study.add([{"order": o / 4, "demand": d, "value": min(o / 4, d)} for o in range(5) for d in (0.2, 0.6)])
+        >>> [panel.title for panel in slices(study).panels]
+        ['Expected outcome', 'Its standard deviation']
+    """
+    outlook = study.outlook(objective=objective)
+    across = chosen(outlook.space.decisions, decision, "plots.slices(decision=...)")[0]
+    table = _complete(study)
+    if not outlook.reference.points.shape[1]:
+        return _along(outlook, across, table)
+    up = chosen(outlook.space.contexts, context, "plots.slices(context=...)")[0]
+    return _over(outlook, across, up, table)
+
+
+def _complete(study: Study) -> pd.DataFrame:
+    table = study.trials()
+    return table[table["state"] == "complete"].tail(SHOWN)
+
+
+def _texts(table: pd.DataFrame) -> list[str]:
+    return [f"trial {number}: {short(float(value))}" for number, value in table["value"].items()]
+
+
+def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Picture:
+    x, y = outlook.space.decisions[across], outlook.space.contexts[up]
+    usual = _usual(outlook)
+    xs, ys = grid(x, POINTS), grid(y, POINTS)
+    mean, sd = outlook.outcomes(
+        [{**outlook.decision, across: value} for value in xs], [{**usual, up: value} for value in ys]
+    )
+    seen = Dots(
+        places(x, table[across]),
+        places(y, table[up]),
+        "observed",
+        GREY if is_numeric(x) else VERMILLION,
+        "x",
+        _texts(table),
+    )
+    at = Rule(place(x, outlook.decision[across]), "recommended", VERMILLION, "dash")
+    logs: dict[str, Any] = {"log_x": is_log(x), "log_y": is_log(y)}
+
+    def panel(title: str, values: np.ndarray, name: str) -> Panel:
+        return Panel(title, across, up, (Heat(places(x, xs), places(y, ys), values.T, name), seen, at), **logs)
+
+    rest = {name: value for name, value in {**outlook.decision, **usual}.items() if name not in (across, up)}
+    held = f", at {told(rest)}" if rest else ""
+    says = f"Expected outcome and its standard deviation over {across} and {up}{held}; crosses are what was observed."
+    panels = (panel("Expected outcome", mean, "outcome"), panel("Its standard deviation", sd, "deviation"))
+    return Picture("What is believed about outcomes", says, panels)
+
+
+def _usual(outlook: Outlook) -> dict[str, Value]:
+    """The context that is most believed in the middle of what may happen: medians, and the likeliest options."""
+    table = outlook.contexts()
+    found: dict[str, Value] = {}
+    for name, variable in outlook.space.contexts.items():
+        totals = table.groupby(name)["believed"].sum()
+        if is_numeric(variable):
+            place = int(np.searchsorted(totals.cumsum().to_numpy(), 0.5))
+            found[name] = totals.index.tolist()[min(place, len(totals) - 1)]
+        else:
+            found[name] = totals.index.tolist()[int(totals.argmax())]
+    return found
+
+
+def _along(outlook: Outlook, across: str, table: pd.DataFrame) -> Picture:
+    """Without contexts: a curve with its band."""
+    variable = outlook.space.decisions[across]
+    values = grid(variable, 2 * POINTS)
+    mean, sd = outlook.outcomes([{**outlook.decision, across: value} for value in values], [{}])
+    middle, spread = mean[:, 0], 1.645 * sd[:, 0]
+    x = places(variable, values)
+    seen = Dots(places(variable, table[across]), table["value"].to_numpy(), "observed", GREY, "x", _texts(table))
+    believed: tuple[Mark, ...] = (Dots(x, middle, "expected", BLUE),)
+    if is_numeric(variable):
+        believed = (Ribbon(x, middle - spread, middle + spread, "90% credible"), Line(x, middle, "expected"))
+    at = Rule(place(variable, outlook.decision[across]), "recommended", VERMILLION, "dash")
+    panel = Panel("Expected outcome", across, "outcome", (*believed, seen, at), log_x=is_log(variable))
+    says = f"Expected outcome along {across}, the other variables being as recommended: {told(outlook.decision)}."
+    return Picture("What is believed about outcomes", says, (panel,))
