@@ -7,8 +7,11 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from allweather.distances import Distance
 from allweather.errors import require
 from allweather.objectives import Objective
+from allweather.outlook import Outlook
+from allweather.registry import kebab
 from allweather.space import Box
 from allweather.variables import Choice, Context, Integer, Real, Value, Variable
 
@@ -67,6 +70,15 @@ def chosen(box: Box, name: str | None, where: str) -> list[str]:
     return [name]
 
 
+def require_contexts(outlook: Outlook, where: str) -> None:
+    """Refuse a study in which nothing is left to chance."""
+    known = outlook.reference.points.shape[1] > 0
+    left = (
+        "one that does not" if not outlook.control else f"one that decides {', '.join(outlook.control)}, which is all"
+    )
+    require(known, where, "be of a study that looks at contexts", left)
+
+
 def short(value: Value) -> str:
     """A value in a few digits.
 
@@ -74,7 +86,7 @@ def short(value: Value) -> str:
         >>> short(0.123456), short("oak"), short(3)
         ('0.1235', 'oak', '3')
     """
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # no minus before a zero
 
 
 def told(row: Mapping[str, Value]) -> str:
@@ -87,13 +99,26 @@ def told(row: Mapping[str, Value]) -> str:
     return ", ".join(f"{name} = {short(value)}" for name, value in row.items())
 
 
+def measured(distance: Distance) -> str:
+    """What shifts are measured in.
+
+    Example:
+        >>> from allweather import KL, TotalVariation, Wasserstein
+        >>> [measured(each) for each in (TotalVariation(0.2), KL(1), Wasserstein(0.1))]
+        ['total variation', 'KL', 'Wasserstein distance']
+    """
+    name = type(distance).__name__
+    known = {"Wasserstein": "Wasserstein distance", "ChiSquared": "chi-squared divergence"}
+    return name if name.isupper() else known.get(name, kebab(name).replace("-", " "))
+
+
 def worded(objective: Objective) -> str:
     """An objective in a few words.
 
     Example:
         >>> from allweather import DRO, CVaR, Expectation, TotalVariation
         >>> worded(DRO(TotalVariation(0.2))), worded(Expectation()), worded(CVaR(0.1))
-        ('worst mean within 0.2 in TotalVariation', 'mean', 'CVaR, level 0.1')
+        ('worst mean within 0.2 in total variation', 'mean', 'CVaR, level 0.1')
     """
     kind, distance = type(objective).__name__, getattr(objective, "distance", None)
     if kind == "Expectation":
@@ -101,9 +126,9 @@ def worded(objective: Objective) -> str:
     if kind == "WorstCase":
         return "worst context"
     if kind == "DRO" and distance is not None:
-        return f"worst mean within {short(float(distance.number))} in {type(distance).__name__}"
+        return f"worst mean within {short(float(distance.number))} in {measured(distance)}"
     settings = [f"{name} {short(each)}" for name, each in vars(objective).items() if _plain(each)]
-    within = [] if distance is None else [f"{type(distance).__name__} {short(float(distance.number))}"]
+    within = [] if distance is None else [f"{short(float(distance.number))} in {measured(distance)}"]
     return ", ".join([kind, *settings, *within])
 
 

@@ -52,7 +52,7 @@ def comparison(results: pd.DataFrame, column: Column | None = None) -> Picture:
         marks = [mark for method, curve in curves.items() for mark in _marks(method, curve, methods.index(method))]
         log = shown == "simple" and all((curve["mean"] > 0).all() for curve in curves.values())
         axis = "cost spent" if by_cost else "step"
-        panels.append(Panel(name, axis, f"{shown} regret", tuple(marks), log_y=log))
+        panels.append(Panel(name, axis, f"{shown} regret (band: one standard error)", tuple(marks), log_y=log))
         best = min(curves, key=lambda method: curves[method]["mean"].iloc[-1])
         told.append(
             f"On {name}, {best} has the lowest mean {shown} regret at the end, {curves[best]['mean'].iloc[-1]:.4g}."
@@ -78,4 +78,4 @@ def _marks(method: str, curve: pd.DataFrame, place: int) -> list[Mark]:
     colour, dash = PALETTE[place % len(PALETTE)], DASHES[place // 3 % len(DASHES)]
     x, mean, error = curve.index.to_numpy(), curve["mean"].to_numpy(), curve["error"].to_numpy()
     low = np.maximum(mean - error, np.minimum(mean, FLOOR)) if (mean > 0).all() else mean - error
-    return [Ribbon(x, low, mean + error, f"{method}, one standard error", colour), Line(x, mean, method, colour, dash)]
+    return [Line(x, mean, method, colour, dash), Ribbon(x, low, mean + error, method, colour)]

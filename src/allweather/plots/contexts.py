@@ -7,13 +7,12 @@ import math
 import numpy as np
 import pandas as pd
 
-from allweather.errors import require
 from allweather.objectives import Objective
-from allweather.plots.axes import inner, is_log, is_numeric, place, short, told
+from allweather.plots.axes import inner, is_log, is_numeric, measured, place, require_contexts, short, told
 from allweather.plots.marks import GREY, SKY, VERMILLION, Bars, Dots, Line, Mark, Panel
 from allweather.plots.picture import Picture
 from allweather.study import Study
-from allweather.variables import Integer, Variable
+from allweather.variables import Choice, Integer, Variable
 
 BINS = 32
 FEW = 24
@@ -37,8 +36,7 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
         'demand'
     """
     outlook = study.outlook(objective=objective)
-    known = outlook.reference.points.shape[1] > 0
-    require(known, "plots.contexts(study=...)", "be of a study that looks at contexts", "one that does not")
+    require_contexts(outlook, "plots.contexts(study=...)")
     best = outlook.recommendation()
     table, seen = best.worst, study.trials()
     panels = []
@@ -46,8 +44,8 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
         marks = _numbers(variable, name, table, seen) if _binned(variable) else _bars(variable, name, table, seen)
         panels.append(Panel(f"What is believed about {name}", name, "probability (%)", marks, log_x=is_log(variable)))
     says = (
-        f"Contexts as seen and as believed, and the distribution within {short(best.radius)} in {best.distance} that "
-        f"is worst for the recommended decision, {told(best.decision)}."
+        f"Contexts as seen and as believed, and the distribution within {short(best.radius)} in "
+        f"{measured(outlook.distance)} that is worst for the recommended decision, {told(best.decision)}."
     )
     return Picture("Contexts", says, tuple(panels))
 
@@ -83,8 +81,8 @@ def _bars(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFrame
     """Bars side by side: as seen, as believed, and the worst."""
     totals = table.groupby(name, sort=False)[["believed", "worst"]].sum() * 100
     totals["seen"] = 100 * seen[name].dropna().value_counts(normalize=True)
-    if is_numeric(variable):
-        totals = totals.sort_index()
+    kind = inner(variable)
+    totals = totals.reindex(kind.options, fill_value=0.0) if isinstance(kind, Choice) else totals.sort_index()
     names = [str(place(variable, each)) for each in totals.index]
     return (
         Bars(names, totals["seen"].fillna(0.0).to_numpy(), "seen", GREY),

@@ -22,7 +22,7 @@ Places = Sequence[float] | Sequence[str] | np.ndarray
 """Positions on an axis: numbers, or the names of its categories."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
     """Points joined by a line; `NaN` interrupts it."""
 
@@ -35,7 +35,7 @@ class Line:
     """Whether it runs in steps: each value holds until the next."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ribbon:
     """The area between two lines."""
 
@@ -46,7 +46,7 @@ class Ribbon:
     colour: str = BLUE
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dots:
     """Single points."""
 
@@ -54,14 +54,14 @@ class Dots:
     y: Places
     name: str
     colour: str = GREY
-    symbol: Literal["circle", "diamond", "square", "x", "tick", "star"] = "circle"
+    symbol: Literal["circle", "diamond", "square", "ring", "tick"] = "circle"
     texts: Sequence[str] = ()
     """What is said of each point when one looks closer."""
     labelled: bool = False
     """Whether these texts stand beside the points."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bars:
     """A bar at each place."""
 
@@ -73,7 +73,7 @@ class Bars:
     """In units of the axis; where places are categories, bars of several marks stand side by side."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Heat:
     """A value for each pair of places, by colour."""
 
@@ -84,7 +84,7 @@ class Heat:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A straight line across the panel."""
 
@@ -99,7 +99,7 @@ class Rule:
 Mark = Line | Ribbon | Dots | Bars | Heat | Rule
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """Axes with marks on them."""
 

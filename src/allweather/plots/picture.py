@@ -15,7 +15,7 @@ PRINTED = (".png", ".pdf", ".svg")
 SCREEN = (".html", ".json")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Picture:
     """Panels side by side, before they are drawn.
 

@@ -13,7 +13,7 @@ from allweather.plots.marks import Bars, Dots, Heat, Line, Mark, Panel, Ribbon, 
 from allweather.plots.picture import Picture
 
 STYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
-SYMBOLS = {"circle": "o", "diamond": "D", "square": "s", "x": "x", "tick": "|", "star": "*"}
+SYMBOLS = {"circle": "o", "diamond": "D", "square": "s", "ring": "o", "tick": "|"}
 WIDTH, HEIGHT = 5.0, 3.7
 """Inches of a panel."""
 
@@ -53,8 +53,13 @@ def _panel(axis: Any, panel: Panel) -> None:
     if panel.log_y:
         axis.set_yscale("log")
     axis.spines[["top", "right"]].set_visible(False)
-    if axis.get_legend_handles_labels()[1]:
-        axis.legend(frameon=False, fontsize=8)
+    entries: dict[str, Any] = {}
+    for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
+        entries.setdefault(name, handle)  # a line and its band are one entry
+    crowded = len(entries) > 3 or any(isinstance(mark, Heat) for mark in panel.marks)
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.18), "ncols": 2} if crowded else {}
+    if entries:
+        axis.legend(entries.values(), entries, frameon=False, fontsize=8, **below)
 
 
 def _beside(axis: Any, mark: Bars, group: list[Bars]) -> None:
@@ -86,9 +91,10 @@ def _(mark: Ribbon, axis: Any) -> None:
 @_draw.register
 def _(mark: Dots, axis: Any) -> None:
     x, y = _places(mark.x), _places(mark.y)
-    axis.plot(x, y, SYMBOLS[mark.symbol], color=mark.colour, markersize=5, label=_text(mark.name))
+    inside = {"markerfacecolor": "white"} if mark.symbol == "ring" else {}
+    axis.plot(x, y, SYMBOLS[mark.symbol], color=mark.colour, markersize=5, label=_text(mark.name), **inside)
     for at, up, said in zip(x, y, mark.texts if mark.labelled else (), strict=False):
-        axis.annotate(_text(said), (at, up), (0, 6), textcoords="offset points", ha="center", fontsize=8)
+        axis.annotate(_text(said), (at, up), (4, 5), textcoords="offset points", ha="left", fontsize=8)
 
 
 @_draw.register

@@ -38,8 +38,10 @@ def profile(study: Study, objective: Objective | None = None, variable: str | No
     wanted = worded(outlook.belief.objective)
     panels = [_panel(outlook, name, outlook.space.decisions[name], wanted) for name in names]
     middle = outlook.objectives([outlook.decision]).middle[0]
-    best = f"{told(outlook.decision)}, has the best {wanted}, {short(float(middle))}"
-    says = f"Along each variable, the recommended decision, {best}."
+    says = (
+        f"The {wanted} along each variable, the others being as recommended; it is {short(float(middle))} at the "
+        f"recommended decision, {told(outlook.decision)}."
+    )
     return Picture("What a decision is worth", says, tuple(panels))
 
 

@@ -20,7 +20,7 @@ LOOKS = 24
 SHOWN = 2000
 """Outcomes that are drawn, at most."""
 LARGEST = 1024
-"""Of a longer study the past is not computed again: it would take longer than anyone waits."""
+"""Complete trials up to which the past is computed again: beyond, it would take longer than anyone waits."""
 
 
 def progress(
@@ -51,12 +51,12 @@ def progress(
             "`plots.progress(study=...)` needs at least one complete trial (context and value), got none"
         )
     now = study.outlook(objective=objective)
-    times = np.unique(np.linspace(1, len(complete), min(LOOKS, len(complete))).round().astype(int))
-    past = [study.outlook(objective=objective, after=int(each)) for each in times if each <= LARGEST]
-    known = times[: len(past)]
-    panels = [_outcomes(complete)]
-    if past:
-        panels.append(_objective(now, past, known))
+    recent = min(len(complete), LARGEST)
+    known = np.unique(np.linspace(1, recent, min(LOOKS, recent)).round().astype(int))
+    past = [study.outlook(objective=objective, after=int(each)) for each in known]
+    if len(complete) > recent:
+        known, past = np.append(known, len(complete)), [*past, now]
+    panels = [_outcomes(complete), _objective(now, past, known)]
     if problem is not None:
         panels.append(_regret(past, known, problem, measure or Measure()))
     if "cost" in table:

@@ -10,7 +10,7 @@ import torch
 from allweather.errors import require_number
 from allweather.objectives import Expectation, Objective
 from allweather.outlook import Outlook
-from allweather.plots.axes import short, told
+from allweather.plots.axes import measured, require_contexts, short, told
 from allweather.plots.marks import AMBER, BLUE, GREEN, GREY, PURPLE, VERMILLION, Dash, Dots, Line, Mark, Panel, Rule
 from allweather.plots.picture import Picture
 from allweather.space import Row
@@ -43,6 +43,7 @@ def robustness(
         ['recommended', 'best without a shift']
     """
     outlook = study.outlook(objective=objective)
+    require_contexts(outlook, "plots.robustness(study=...)")
     decisions = {
         "recommended": outlook.decision,
         "best without a shift": study.outlook(objective=Expectation()).decision,
@@ -57,7 +58,7 @@ def robustness(
         marks.append(Line(radii, outlook.worst(row, radii).value.numpy(), name, colour, dash))
     marks += _read(outlook, radii, target)
     distance = outlook.distance
-    kind = type(distance).__name__
+    kind = measured(distance)
     start, end = outlook.worst(outlook.decision, [0.0, distance.number]).value.tolist()
     panel = Panel(
         "Mean outcome when contexts shift",

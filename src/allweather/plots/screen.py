@@ -17,24 +17,23 @@ SYMBOLS = {
     "circle": "circle",
     "diamond": "diamond",
     "square": "square",
-    "x": "x-thin",
+    "ring": "circle",
     "tick": "line-ns",
-    "star": "star",
 }
-THIN = ("x", "tick")
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-HEIGHT = 340
+HEIGHT = 360
 """Pixels of a row of panels."""
 
 
 def figure(picture: Picture) -> go.Figure:
     """The picture, drawn; texts are shown as they are, whatever they contain."""
     rows, columns = picture.shape
+    heated = any(isinstance(mark, Heat) for panel in picture.panels for mark in panel.marks)
     drawn = make_subplots(
         rows,
         columns,
         subplot_titles=[_text(panel.title) for panel in picture.panels],
-        horizontal_spacing=0.13 / max(columns - 1, 1),
+        horizontal_spacing=(0.2 if heated else 0.13) / max(columns - 1, 1),
         vertical_spacing=0.28 / max(rows, 1),
     )
     named: set[str] = set()
@@ -91,15 +90,22 @@ def _(mark: Ribbon, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
     outline = {"x": x + x[::-1], "y": _places(mark.high) + _places(mark.low)[::-1]}
     return [
         go.Scatter(
-            **outline, fill="toself", fillcolor=shade, line={"width": 0}, hoverinfo="skip", name=_text(mark.name)
+            **outline,
+            mode="lines",
+            fill="toself",
+            fillcolor=shade,
+            line={"width": 0},
+            hoverinfo="skip",
+            name=_text(mark.name),
         )
     ]
 
 
 @_traces.register
 def _(mark: Dots, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
-    thin = {"line": {"width": 1.5, "color": mark.colour}} if mark.symbol in THIN else {}
-    style = {"color": mark.colour, "symbol": SYMBOLS[mark.symbol], "size": 8, **thin}
+    edge = {"line": {"width": 1.5, "color": mark.colour}} if mark.symbol in ("ring", "tick") else {}
+    fill = "white" if mark.symbol == "ring" else mark.colour
+    style = {"color": fill, "symbol": SYMBOLS[mark.symbol], "size": 8, **edge}
     said = [_text(each) for each in mark.texts] or None
     mode = "markers+text" if mark.labelled else "markers"
     hover = "%{text}<extra></extra>" if said and not mark.labelled else None
@@ -111,7 +117,8 @@ def _(mark: Dots, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
             name=_text(mark.name),
             marker=style,
             text=said,
-            textposition="top center",
+            textposition="top right",
+            cliponaxis=False,
             hovertemplate=hover,
         )
     ]
@@ -132,14 +139,13 @@ def _(mark: Bars, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
 
 @_traces.register
 def _(mark: Heat, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
-    column = (place[1] - 1) % len(drawn._grid_ref[0]) + 1
     axis = drawn.get_subplot(*place)
     right, (low, high) = axis.xaxis.domain[1], axis.yaxis.domain
     bar = {
-        "title": {"text": _text(mark.name), "side": "right"},
+        "title": {"text": _text(mark.name), "side": "top"},
         "thickness": 12,
         "len": high - low,
-        "x": right + 0.005 * column,
+        "x": right + 0.01,
     }
     bar |= {"y": (low + high) / 2, "yanchor": "middle"}
     z = np.asarray(mark.values).tolist()

@@ -10,7 +10,7 @@ import pandas as pd
 from allweather.objectives import Objective
 from allweather.outlook import Outlook
 from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places, short, told
-from allweather.plots.marks import BLUE, GREY, VERMILLION, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
+from allweather.plots.marks import BLACK, BLUE, VERMILLION, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
 from allweather.study import Study
 from allweather.variables import Value
@@ -70,8 +70,8 @@ def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Pictur
         places(x, table[across]),
         places(y, table[up]),
         "observed",
-        GREY if is_numeric(x) else VERMILLION,
-        "x",
+        BLACK,
+        "ring",
         _texts(table),
     )
     at = Rule(place(x, outlook.decision[across]), "recommended", VERMILLION, "dash")
@@ -82,7 +82,7 @@ def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Pictur
 
     rest = {name: value for name, value in {**outlook.decision, **usual}.items() if name not in (across, up)}
     held = f", at {told(rest)}" if rest else ""
-    says = f"Expected outcome and its standard deviation over {across} and {up}{held}; crosses are what was observed."
+    says = f"Expected outcome and its standard deviation over {across} and {up}{held}; rings are what was observed."
     panels = (panel("Expected outcome", mean, "outcome"), panel("Its standard deviation", sd, "deviation"))
     return Picture("What is believed about outcomes", says, panels)
 
@@ -108,7 +108,7 @@ def _along(outlook: Outlook, across: str, table: pd.DataFrame) -> Picture:
     mean, sd = outlook.outcomes([{**outlook.decision, across: value} for value in values], [{}])
     middle, spread = mean[:, 0], 1.645 * sd[:, 0]
     x = places(variable, values)
-    seen = Dots(places(variable, table[across]), table["value"].to_numpy(), "observed", GREY, "x", _texts(table))
+    seen = Dots(places(variable, table[across]), table["value"].to_numpy(), "observed", BLACK, "ring", _texts(table))
     believed: tuple[Mark, ...] = (Dots(x, middle, "expected", BLUE),)
     if is_numeric(variable):
         believed = (Ribbon(x, middle - spread, middle + spread, "90% credible"), Line(x, middle, "expected"))
