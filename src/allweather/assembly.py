@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,13 +44,15 @@ def composed(chosen: str | Composition | None) -> Composition:
     return chosen
 
 
-def opened(storage: str | Storage | None, name: str, empty: History, description: dict[str, str]) -> Notebook:
-    """Where the study is written down: in a database, or nowhere."""
+def opened(
+    storage: str | Storage | None, name: str, empty: History, description: dict[str, str], recipe: Callable[[], Any]
+) -> Notebook:
+    """Where the study is written down: in a database, with its recipe where it has one, or nowhere."""
     if storage is None:
         return Notebook(MemoryJournal(), empty)
     place = Storage(storage) if isinstance(storage, str) else storage
     require(isinstance(place, Storage), "Study(storage=...)", "be an address such as sqlite:///study.db", storage)
-    return Notebook(place.journal(name, description), empty, place.expire)
+    return Notebook(place.journal(name, description, recipe()), empty, place.expire)
 
 
 def described(study: Any) -> dict[str, str]:

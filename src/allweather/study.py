@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal, overload
 
 import pandas as pd
@@ -23,6 +24,7 @@ from allweather.errors import InvalidInput, require, require_count
 from allweather.history import History
 from allweather.objectives import Objective
 from allweather.outlook import Outlook
+from allweather.portable import recipe_of
 from allweather.recommendation import Recommendation, checked_radii
 from allweather.record import fields_of, retold
 from allweather.space import Space
@@ -98,9 +100,11 @@ class Study:
         composition = composed(method).with_parts(context, objective, acquisition, surrogate)
         limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
         chosen = None if candidates is None else space.decisions.encode(candidates)
-        self._engine = Assembly(space, sign, limits, chosen, initial, seed).engine(composition, control)
+        assembly = Assembly(space, sign, limits, chosen, initial, seed)
+        self._engine = assembly.engine(composition, control)
         empty = History(space, sign, whole=None if control is None else whole_box(space))
-        self._notebook = opened(storage, name, empty, described(self))
+        recipe = partial(recipe_of, assembly, composition, control, candidates)
+        self._notebook = opened(storage, name, empty, described(self), recipe)
         self._teller = Teller(space, control is not None)
 
     @overload

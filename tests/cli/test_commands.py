@@ -168,9 +168,20 @@ def test_storage_that_is_none(terminal, folder):
     terminal("show", "--storage", f"sqlite:///{folder}", code=3)
 
 
-def test_a_study_made_in_python(terminal):
+def test_a_study_made_in_python_goes_on_in_the_terminal(terminal):
     space = aw.Space(order=aw.Real(0, 100), demand=aw.Context(0, 100))
     study = aw.Study(space, storage=URL, name="code", context=aw.KDE(64))
+    study.tell(study.ask(), 3.0, context={"demand": 30})
+    asked = terminal("ask", "--json").document["trials"][0]
+    assert study.trials()["order"].tolist()[1] == asked["decision"]["order"]
+    assert terminal("show", "--json").document["recipe"]["context"] == {"name": "kde", "samples": 64}
+    assert terminal("recommend", "--json").document["decision"] == study.recommend().decision
+
+
+def test_a_study_whose_parts_are_code(terminal):
+    space = aw.Space(order=aw.Real(0, 100), demand=aw.Context(0, 100))
+    objective = aw.DRO(aw.KL(lambda t: 0.1))
+    study = aw.Study(space, storage=URL, name="code", context=aw.KDE(64), objective=objective)
     study.ask(2)
     said = terminal("ask", code=2).err
     assert "made by a program" in said

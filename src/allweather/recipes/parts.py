@@ -7,31 +7,17 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from allweather.acquisition import Acquisition
 from allweather.composition import Composition
-from allweather.contexts import ContextModel, Forecast
-from allweather.control import Control, ControlSet, Rule
-from allweather.distances import Distance
+from allweather.contexts import Forecast
+from allweather.control import Control, ControlSet
 from allweather.errors import InvalidInput, is_number, require
 from allweather.methods import method
-from allweather.objectives import Objective
+from allweather.portable import FAMILIES
 from allweather.recipes.laws import laws
 from allweather.recipes.tables import LIST, NUMBER, PART, TABLE, TRUTH, WHOLE, WORD, Kind, explained, read
-from allweather.registry import Named, unknown
-from allweather.schedules import Schedule
+from allweather.registry import unknown
 from allweather.surrogates import GP
 
-FAMILIES: dict[str, type[Named]] = {
-    "acquisition": Acquisition,
-    "context": ContextModel,
-    "distance": Distance,
-    "epsilon": Schedule,
-    "objective": Objective,
-    "radius": Schedule,
-    "rule": Rule,
-    "width": Schedule,
-}
-"""What a key stands for, wherever it appears."""
 INNER = {"box"}
 """Fields that a study fills in."""
 PLAIN: dict[Any, Kind] = {

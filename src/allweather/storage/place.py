@@ -30,13 +30,20 @@ class Storage:
         require(isinstance(self.url, str), "Storage(url=...)", "be an address such as sqlite:///study.db", self.url)
         require_number(self.expire, "Storage(expire=...)", above=0)
 
-    def journal(self, name: str, description: Mapping[str, str]) -> Journal:
-        """The journal of the study called `name`: a new one, or that of a study with this very description."""
+    def journal(self, name: str, description: Mapping[str, str], recipe: Mapping[str, Any] | None = None) -> Journal:
+        """The journal of the study called `name`: a new one, or that of a study with this very description.
+
+        Args:
+            name: of the study.
+            description: what must be the same when it is opened again.
+            recipe: what the study is made of, as plain data, where it can be said so and was not described with one.
+        """
         database = Database(self.url)
-        recipe = {"study": dict(description), "recipe": None if self.recipe is None else dict(self.recipe)}
+        kept_recipe = recipe if self.recipe is None else self.recipe
+        written = {"study": dict(description), "recipe": None if kept_recipe is None else dict(kept_recipe)}
         if name not in names(database):
             try:
-                return Journal.create(database, name, recipe)
+                return Journal.create(database, name, written)
             except Conflict:  # made by another worker just now
                 pass
         journal = Journal.open(database, name)

@@ -1,0 +1,131 @@
+"""A study that was made in Python goes on without the code that made it, or says that it cannot."""
+
+import itertools
+
+import pandas as pd
+import pytest
+import scipy.stats
+from tests.test_compositions import ACQUISITIONS, CONTEXTS, DISTANCES, SPACE, WITH_DISTANCE, WITHOUT
+
+import allweather as aw
+from allweather.methods import methods
+from allweather.recipes import Kept, Recipe
+from allweather.storage import Database, Journal
+
+CODE = {"forecast", "kl", "phi"}
+"""Choices above that hold a function."""
+
+
+def kept(url, name="study"):
+    return Kept.of(Journal.open(Database(url), name))
+
+
+def parts_of(study):
+    return repr(study._engine.parts)
+
+
+def fed(study, trials=6):
+    for number in range(trials):
+        trial = study.ask()
+        study.tell(
+            trial, -abs(trial.decision["dose"] - 4) + 0.1 * number, context={"heat": (-1) ** number * 0.07 * number}
+        )
+    return study
+
+
+OBJECTIVES = [*itertools.product(WITH_DISTANCE, DISTANCES), *((name, None) for name in WITHOUT)]
+
+
+@pytest.mark.parametrize(("objective", "distance"), OBJECTIVES)
+def test_objectives_and_distances_are_written_and_read(objective, distance, tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    wanted = WITHOUT[objective]() if distance is None else WITH_DISTANCE[objective](DISTANCES[distance]())
+    study = aw.Study(SPACE, objective=wanted, storage=url)
+    if distance in CODE:
+        assert kept(url).recipe is None
+    else:
+        assert parts_of(kept(url).study(url)) == parts_of(study)
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize("acquisition", ACQUISITIONS)
+def test_contexts_and_acquisitions_are_written_and_read(context, acquisition, tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    chosen = {"context": CONTEXTS[context](), "acquisition": ACQUISITIONS[acquisition]()}
+    study = fed(aw.Study(SPACE, **chosen, surrogate=aw.GP("matern", noise=0.1), seed=5, storage=url))
+    if context in CODE:
+        assert kept(url).recipe is None
+        with pytest.raises(aw.InvalidInput, match="made by a program"):
+            kept(url).study(url)
+        return
+    again = kept(url).study(url)
+    assert again.recommend().decision == study.recommend().decision
+    expected = fed(aw.Study(SPACE, **chosen, surrogate=aw.GP("matern", noise=0.1), seed=5)).ask().decision
+    assert again.ask().decision == expected
+
+
+@pytest.mark.parametrize("name", [name for name in methods() if aw.method(name).rule is None])
+def test_published_methods_are_written_and_read(name, tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    study = aw.Study(SPACE, method=name, storage=url)
+    assert parts_of(kept(url).study(url)) == parts_of(study)
+
+
+def test_everything_else_is_written_and_read(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    space = aw.Space(
+        size=aw.Real(1, 100, log=True),
+        width=aw.Real(0, 80),
+        wood=aw.Choice("oak", 7, True),
+        pots=aw.Integer(1, 4),
+        heat=aw.Context(0, 1),
+    )
+    limit = aw.LinearConstraint({"width": 1.0, "pots": 2.0}, upper=90)
+    rows = pd.DataFrame({"size": [2.0, 5.0], "width": [3.0, 4.0], "wood": ["oak", 7], "pots": [1, 2]})
+    given = {"direction": "minimize", "initial": 3, "seed": 11, "constraints": limit, "candidates": rows}
+    study = aw.Study(space, **given, storage=url)
+    again = kept(url).study(url)
+    assert (again.space, again.direction, again._engine.initial) == (study.space, "minimize", 3)
+    assert again._engine.search.constraints == (limit,)
+    assert again._engine.search.candidates.tolist() == study._engine.search.candidates.tolist()
+
+
+def test_control_sets_are_written_and_read(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    laws = aw.Known({"ph": scipy.stats.norm(6, scale=0.5), "light": scipy.stats.beta(2, 3)})
+    control = aw.Control([aw.ControlSet(("ph",), 1), aw.ControlSet(("ph", "light"), 2.5)], budget=30)
+    space = aw.Space(ph=aw.Real(4, 9), light=aw.Real(0, 1))
+    study = aw.Study(space, context=laws, control=control, storage=url, method="etc-ada")
+    again = kept(url).study(url)
+    assert repr(again._engine.rule) == repr(study._engine.rule)
+    assert again.ask().decision == aw.Study(space, context=laws, control=control, method="etc-ada").ask().decision
+
+
+def test_what_only_code_can_say_is_not_written(tmp_path):
+    class Own(aw.Objective):
+        def __call__(self, values, reference):
+            return values.mean(-1)
+
+    cases = {
+        "objective": {"objective": Own()},
+        "sampler": {"context": aw.Known(lambda n, generator: None)},
+        "surrogate": {"surrogate": lambda x, y: None},
+    }
+    for name, given in cases.items():
+        aw.Study(SPACE, **given, storage=f"sqlite:///{tmp_path}/a.db", name=name)
+        assert kept(f"sqlite:///{tmp_path}/a.db", name).recipe is None
+
+
+def test_many_candidates_are_not_written(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    rows = [{"dose": 10 * place / 9000, "speed": 1 + place % 5} for place in range(9000)]
+    aw.Study(SPACE, candidates=rows, storage=url)
+    assert kept(url).recipe is None
+
+
+def test_a_recipe_keeps_its_own_words(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+
+    recipe = Recipe.from_toml('name = "kiosk"\n[variables]\norder = { lower = 0, upper = 1 }\n')
+    recipe.study(url)
+    assert kept(url, "kiosk").recipe == dict(recipe.fields)
