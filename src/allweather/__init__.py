@@ -6,6 +6,9 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 `beta` appear in `General` only.
 """
 
+import importlib
+from typing import Any
+
 from allweather.acquisition import UCB, Acquisition, Belief, ExpectedImprovement, FourierThompson, Random, Thompson
 from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
@@ -94,6 +97,16 @@ from allweather.surrogates import GP, BoTorch, Surrogate
 from allweather.trials import Trial
 
 __version__ = "0.1.0"
+
+_LAZY = ("plots", "report")
+"""Parts that need packages which not everyone has installed."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return importlib.import_module(f"allweather.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "DRO",

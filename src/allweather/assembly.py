@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,14 +44,14 @@ def composed(chosen: str | Composition | None) -> Composition:
 
 
 def opened(
-    storage: str | Storage | None, name: str, empty: History, description: dict[str, str], recipe: Callable[[], Any]
+    storage: str | Storage | None, name: str, empty: History, description: dict[str, str], recipe: dict[str, Any] | None
 ) -> Notebook:
     """Where the study is written down: in a database, with its recipe where it has one, or nowhere."""
     if storage is None:
-        return Notebook(MemoryJournal(), empty)
+        return Notebook(MemoryJournal(name, {"study": description, "recipe": recipe}), empty)
     place = Storage(storage) if isinstance(storage, str) else storage
     require(isinstance(place, Storage), "Study(storage=...)", "be an address such as sqlite:///study.db", storage)
-    return Notebook(place.journal(name, description, recipe()), empty, place.expire)
+    return Notebook(place.journal(name, description, recipe), empty, place.expire)
 
 
 def described(study: Any) -> dict[str, str]:

@@ -135,7 +135,7 @@ class ControlledEngine:
             if objective is not None:
                 parts = replace(parts, objective=objective.facing(history.sign))
             view = SplitHistory.under(split, history)
-            engine.fitted = (view.revision, posterior.arranged(split.order, split.space.decisions.columns))
+            engine.fitted = (view.version, posterior.arranged(split.order, split.space.decisions.columns))
             generator = engine.generator(RECOMMEND, history.revision)
             belief = engine.belief(view, parts, generator, Situation())
             best = engine.best_expected(belief)
@@ -168,7 +168,7 @@ class ControlledEngine:
     def _side(self, control: ControlSet, history: History, posterior: Posterior, number: int) -> Side:
         split, engine = self.sides[control.names]
         view = SplitHistory.under(split, history)
-        engine.fitted = (view.revision, posterior.arranged(split.order, split.space.decisions.columns))
+        engine.fitted = (view.version, posterior.arranged(split.order, split.space.decisions.columns))
         belief = engine.belief(view, engine.parts, engine.generator(ASK, number), Situation())
         with self.watch("factorise"):
             _ = belief.field if engine.parts.acquisition.uses_field else None

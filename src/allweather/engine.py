@@ -78,8 +78,8 @@ class Engine:
     initial: int
     seed: int
     watch: Stopwatch = field(default_factory=Stopwatch)
-    fitted: tuple[int, Posterior] | None = None
-    """The last revision of a history that was fitted, and its posterior."""
+    fitted: tuple[tuple[int, int | None], Posterior] | None = None
+    """The last version of a history that was fitted, and its posterior."""
 
     def __repr__(self) -> str:
         parts = self.parts
@@ -150,7 +150,7 @@ class Engine:
 
     def posterior(self, history: History) -> Posterior:
         """The surrogate after all that was told; a fit that an earlier trial recorded is taken over as it was."""
-        if self.fitted is not None and self.fitted[0] == history.revision:
+        if self.fitted is not None and self.fitted[0] == history.version:
             return self.fitted[1]
         surrogate = self.parts.surrogate
         last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
@@ -158,7 +158,7 @@ class Engine:
             posterior = surrogate.resume(self._observations(history), last.fitted)
         else:
             posterior = surrogate.fit(self._observations(history), None if last is None else last.fitted)
-        self.fitted = (history.revision, posterior)
+        self.fitted = (history.version, posterior)
         return posterior
 
     def _observations(self, history: History) -> Observations:

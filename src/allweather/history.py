@@ -15,9 +15,6 @@ from allweather.observations import Observations
 from allweather.space import Box, Space
 from allweather.trials import Trial
 
-PAST = 1_000_000_000
-"""Added to the revision of a history that is over."""
-
 
 @dataclass(frozen=True, eq=False)
 class History:
@@ -31,6 +28,8 @@ class History:
     """How many times something was told or added."""
     whole: Box | None = None
     """All variables side by side, where control sets decide which of them are decisions."""
+    past: int | None = None
+    """After how many complete trials it ends, where it is an earlier part of the study's."""
 
     def asked(self, trial: Trial) -> History:
         """With a new trial."""
@@ -64,8 +63,12 @@ class History:
         fits = complete <= len(known)
         require(fits, "Study.outlook(after=...)", f"be at most the {len(known)} complete trials", complete)
         before = self.trials[: known[complete - 1].number + 1]
-        # A number of its own keeps what was fitted then apart from what is fitted now.
-        return replace(self, trials=before, revision=PAST + complete)
+        return replace(self, trials=before, past=complete)
+
+    @property
+    def version(self) -> tuple[int, int | None]:
+        """Histories of one study that are equal in this teach the same."""
+        return self.revision, self.past
 
     @property
     def contexts_seen(self) -> int:

@@ -40,6 +40,11 @@ class Notebook:
         self._lock = threading.RLock()
 
     @property
+    def journal(self) -> Writable:
+        """Where it is written."""
+        return self._journal
+
+    @property
     def history(self) -> History:
         """All that has happened."""
         with self._lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,8 +21,6 @@ from allweather.variables import Value
 
 DRAWS = 257
 """An odd number has a middle, whichever way one looks."""
-BLOCK = 16
-"""So many decisions are drawn at once."""
 
 
 class Likely(NamedTuple):
@@ -124,18 +122,16 @@ class Outlook:
 
     def objectives(self, decisions: Sequence[Row]) -> Likely:
         """Where the objective of each decision lies, by samples of what the function may be."""
-        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
-        blocks = self.space.decisions.encode(decisions).split(BLOCK)
-        # An objective may be -inf: no interpolation.
-        found = np.concatenate([_quantiles(self.sign * drawn) for drawn in self._drawn(blocks, generator)], axis=1)
-        return Likely(*found)
+        seed = self.belief.generator.initial_seed()  # the same for all, so that one compares decisions, not draws
+        rows = self.space.decisions.encode(decisions).split(1)
+        drawn = [self._drawn(row, torch.Generator().manual_seed(seed)) for row in rows]
+        return Likely(*np.stack([_quantiles(self.sign * each) for each in drawn], axis=1))
 
     def recommendation(self, radii: Tensor | None = None) -> Recommendation:
         """What is known about the decision that looks best."""
         decision, distance = self.decision, self.distance
         shifts = _radii(distance) if radii is None else radii
-        (drawn,) = self._drawn((self.chosen[None],), self.belief.generator)
-        low, middle, high = _quantiles(self.sign * drawn)[:, 0].tolist()
+        low, middle, high = _quantiles(self.sign * self._drawn(self.chosen[None], self.belief.generator)).tolist()
         worst = self.worst(decision, [distance.number]).weights[0]
         return Recommendation(
             decision=decision,
@@ -151,20 +147,19 @@ class Outlook:
             frontier=self.frontier,
         )
 
-    def _drawn(self, blocks: Sequence[Tensor], generator: Generator) -> Iterator[Tensor]:
-        """Samples (k, b) of the objective of each block of decisions (b, d_x)."""
-        belief = self.belief
+    def _drawn(self, row: Tensor, generator: Generator) -> Tensor:
+        """Samples (k,) of the objective of one decision (1, d_x)."""
         with torch.no_grad():
-            for block in blocks:
-                draws = belief.surrogate.draws(block, self.reference.points, DRAWS, generator)
-                yield belief.objective(draws, self.reference)
+            draws = self.belief.surrogate.draws(row, self.reference.points, DRAWS, generator)[:, 0]
+            return self.belief.objective(draws, self.reference)
 
 
 def _quantiles(drawn: Tensor) -> np.ndarray:
-    """(3, b) the ends and the middle of where samples (k, b) lie."""
+    """(3,) the ends and the middle of where samples (k,) lie."""
     tail = (1 - LEVEL) / 2
     levels = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
-    found: np.ndarray = drawn.quantile(levels, dim=0, interpolation="nearest").numpy()
+    # An objective may be -inf: no interpolation.
+    found: np.ndarray = drawn.quantile(levels, interpolation="nearest").numpy()
     return found
 
 

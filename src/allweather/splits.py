@@ -61,7 +61,13 @@ class SplitHistory(History):
     def under(cls, split: Split, history: History) -> SplitHistory:
         """A history that knows all variables, seen through a split."""
         return cls(
-            split.space, history.sign, history.trials, history.revision, split=split, outcomes=history.observations
+            split.space,
+            history.sign,
+            history.trials,
+            history.revision,
+            past=history.past,
+            split=split,
+            outcomes=history.observations,
         )
 
     @cached_property

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, cast, overload
 
 import pandas as pd
 from botorch.models.model import Model
@@ -29,7 +28,7 @@ from allweather.recommendation import Recommendation, checked_radii
 from allweather.record import fields_of, retold
 from allweather.space import Space
 from allweather.splits import whole_box
-from allweather.storage import Event, Storage
+from allweather.storage import Event, Journal, Storage, export_lines
 from allweather.surrogates import Surrogate
 from allweather.telling import Teller, asked
 from allweather.trials import Row, Trial, plain, rows_of
@@ -95,6 +94,7 @@ class Study:
         require_count(threads, "Study(threads=...)", low=1)
         self.space = space
         self.direction = direction
+        self.name = name
         self._threads = threads
         sign = SIGNS[direction]
         composition = composed(method).with_parts(context, objective, acquisition, surrogate)
@@ -103,8 +103,8 @@ class Study:
         assembly = Assembly(space, sign, limits, chosen, initial, seed)
         self._engine = assembly.engine(composition, control)
         empty = History(space, sign, whole=None if control is None else whole_box(space))
-        recipe = partial(recipe_of, assembly, composition, control, candidates)
-        self._notebook = opened(storage, name, empty, described(self), recipe)
+        self.recipe = recipe_of(assembly, composition, control, candidates)
+        self._notebook = opened(storage, name, empty, described(self), self.recipe)
         self._teller = Teller(space, control is not None)
 
     @overload
@@ -247,6 +247,10 @@ class Study:
     def trials(self) -> pd.DataFrame:
         """One row per trial and one column per variable; `value` is the mean of its outcomes."""
         return self._history.table()
+
+    def export(self) -> list[str]:
+        """The whole study as lines of JSON, which `allweather import` reads."""
+        return list(export_lines(cast(Journal, self._notebook.journal)))
 
     def __repr__(self) -> str:
         states = [trial.state for trial in self._history.trials]

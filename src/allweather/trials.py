@@ -164,6 +164,10 @@ def read_row(
     """Decision, context and outcomes of one row of a table; words from a CSV file become numbers where they should."""
     where = f"Study.add(table=...) row {number}"
     names = [*space.decisions, *space.contexts, "value"]
+    state = row.get("state", "complete")
+    choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
+    require(state == "complete", f"{where} (counted from 0): state", choose, state)
+    row = {name: cell for name, cell in row.items() if name not in ("trial", "state")}
     missing = [name for name in names if name not in row]
     unknown = [str(name) for name in row if name not in names]
     if missing or unknown:

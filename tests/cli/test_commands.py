@@ -1,5 +1,6 @@
 import csv
 import json
+import sys
 
 import pytest
 import typer
@@ -238,8 +239,15 @@ def test_plots(kiosk, folder):
     assert not list(folder.glob("*.png"))
     (folder / "days.csv").write_text(DAYS)
     kiosk("add", "days.csv")
-    assert kiosk("plot", "--json").document == {"file": "kiosk.png"}
+    drawn = kiosk("plot", "--json").document
+    assert drawn["file"] == "kiosk.png"
+    assert "The recommended decision, order = " in drawn["says"]
     assert (folder / "kiosk.png").read_bytes().startswith(b"\x89PNG")
+    for figure in ("contexts", "profile", "slices", "progress"):
+        kiosk("plot", f"{figure}.svg", "--figure", figure)
+        assert "<svg" in (folder / f"{figure}.svg").read_text()
+    assert "did you mean 'progress'" in kiosk("plot", "--figure", "progres", code=2).err
+    assert "control sets" in kiosk("plot", "--figure", "frontier", code=2).err
     kiosk("plot", "no/such/folder/x.png", code=2)
     kiosk("plot", "x.nothing", code=2)
 
@@ -247,8 +255,23 @@ def test_plots(kiosk, folder):
 def test_plots_without_matplotlib(kiosk, folder, monkeypatch):
     (folder / "days.csv").write_text(DAYS)
     kiosk("add", "days.csv")
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "allweather.plots.printed", None)
+    monkeypatch.delattr(aw.plots, "printed", raising=False)
     assert "allweather[plots]" in kiosk("plot", code=2).err
+
+
+def test_reports(kiosk, folder):
+    kiosk("report", code=2)
+    (folder / "days.csv").write_text(DAYS)
+    kiosk("add", "days.csv")
+    assert "report.html" in kiosk("report", "kiosk", "-o", "report.html").out
+    assert kiosk("report", "--static", "--json").document == {"file": "kiosk.html"}
+    small, large = ((folder / name).read_text() for name in ("kiosk.html", "report.html"))
+    assert "<script" not in small
+    assert len(small) < len(large) / 2
+    kiosk("report", "-o", "no/such/folder/x.html", code=2)
+    kiosk("report", "-o", "x.pdf", code=2)
+    assert "kisok" in kiosk("report", "kisok", code=2).err
 
 
 def test_benchmarks(terminal):
@@ -268,7 +291,7 @@ def test_lists_for_scripts(terminal):
 
 def test_every_command_has_an_example_and_speaks_to_scripts(terminal):
     commands = typer.main.get_command(app).commands
-    assert len(commands) == 16
+    assert len(commands) == 17
     for name in commands:
         said = terminal(name, "--help").out
         assert f"Example: allweather {name}" in " ".join(said.split()), name

@@ -1,55 +1,64 @@
-"""`plot`: outcomes over trials, and what the recommended decision loses when contexts shift."""
+"""`plot` and `report`: what a study knows, to look at and to send."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from allweather.cli.app import app, speak
 from allweather.cli.place import Place, studied
-from allweather.errors import InvalidInput
-from allweather.recipes import Kept
-from allweather.recommendation import Recommendation
+from allweather.registry import unknown
 
-BLUE, ORANGE = "#0072B2", "#D55E00"
+FIGURES = ("robustness", "contexts", "profile", "slices", "progress", "frontier")
 
 
 @app.command()
 @studied
 def plot(
     place: Place,
-    file: Annotated[Path | None, typer.Argument(help="the picture; if not given, called like the study, .png")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="ends in .png, .pdf, .svg or .html; if not given, named after the study")
+    ] = None,
+    figure: Annotated[str, typer.Option("--figure", help=f"one of {', '.join(FIGURES)}")] = "robustness",
 ) -> None:
-    """Draw the outcomes over the trials, and how the recommended decision fares when contexts shift.
+    """Draw a figure of a study: by default, how the recommended decision fares when contexts shift.
 
-    Example: allweather plot kiosk.png
+    Example: allweather plot kiosk.png --figure progress
     """
-    kept = place.kept()
-    best = place.study().recommend()
-    target = Path(f"{re.sub(r'[^0-9A-Za-z_-]', '_', kept.journal.name)}.png") if file is None else file
-    draw(kept, best, target)
-    place.say({"file": str(target)}, lambda: speak(f"The picture is {target}"))
+    if figure not in FIGURES:
+        raise unknown("plot --figure", figure, FIGURES)
+    from allweather import plots
+
+    study = place.study()
+    picture = plots.STUDY_FIGURES[figure](study)
+    target = picture.save(Path(f"{_file_name(study.name)}.png") if file is None else file)
+    place.say({"file": str(target), "says": picture.says}, lambda: speak(f"{picture.says} The picture is {target}"))
 
 
-def draw(kept: Kept, best: Recommendation, target: Path) -> None:
-    """Both panels in one picture."""
-    try:
-        import matplotlib.figure
-    except ImportError:
-        raise InvalidInput("`plot` needs matplotlib: pip install 'allweather[plots]'") from None
-    drawing = matplotlib.figure.Figure(figsize=(10, 4), layout="constrained")
-    axes: Any = drawing.subplots(1, 2)
-    outcomes = [(trial.number, value) for trial in kept.history.complete for value in trial.values]
-    axes[0].plot(*zip(*outcomes, strict=True), "o", color=BLUE)
-    axes[0].set(title="outcomes", xlabel="trial", ylabel="value")
-    axes[1].plot(best.curve["radius"], best.curve["value"], color=ORANGE)
-    axes[1].set(
-        title="recommended decision", xlabel=f"shift of contexts ({best.distance})", ylabel="worst mean outcome"
-    )
-    try:
-        drawing.savefig(target, dpi=130)
-    except (OSError, ValueError) as problem:
-        raise InvalidInput(f"`{target}` cannot be written: {problem}") from None
+@app.command()
+@studied
+def report(
+    place: Place,
+    name: Annotated[str | None, typer.Argument(metavar="STUDY", help="as --study")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="ends in .html; if not given, named after the study")
+    ] = None,
+    static: Annotated[bool, typer.Option("--static", help="still pictures and no script: a smaller file")] = False,
+) -> None:
+    """Write one file to send to a colleague: the decision, why, the figures, and what reproduces it.
+
+    Example: allweather report kiosk -o report.html
+    """
+    from allweather.report import write_report
+
+    study = (place if name is None else replace(place, study_name=name)).study()
+    target = write_report(study, output or Path(f"{_file_name(study.name)}.html"), static=static)
+    place.say({"file": str(target)}, lambda: speak(f"The report is {target}"))
+
+
+def _file_name(study: str) -> str:
+    return re.sub(r"[^0-9A-Za-z_-]", "_", study)

@@ -70,7 +70,6 @@ class Picture:
         require(target.suffix.lower() in known, "Picture.save(path=...)", f"end in one of {', '.join(known)}", path)
         write = self._writer(target.suffix.lower())
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
             write(target)
         except OSError as problem:
             raise InvalidInput(f"`{target}` cannot be written: {problem}") from None

@@ -9,13 +9,13 @@ from typing import Any
 
 from allweather.errors import InvalidInput, is_number, require
 from allweather.storage.database import Conflict, Database
-from allweather.storage.journal import Event, Journal, require_name
+from allweather.storage.journal import Event, Journal, MemoryJournal, require_name
 from allweather.storage.schema import VERSION
 
 FORMAT = "allweather-journal"
 
 
-def export_lines(journal: Journal) -> Iterator[str]:
+def export_lines(journal: Journal | MemoryJournal) -> Iterator[str]:
     """The study as lines of JSON, the first of which says what they are."""
     yield json.dumps({"format": FORMAT, "version": VERSION, "name": journal.name, "recipe": journal.recipe})
     for event in journal.read():

@@ -138,7 +138,8 @@ def concerns(kind: str, trial: int | None, written: Sequence[Event]) -> bool:
 class MemoryJournal:
     """The same for a study that is kept nowhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "study", recipe: dict[str, Any] | None = None) -> None:
+        self.name, self.recipe = name, recipe or {}
         self._events: list[Event] = []
 
     def read(self, after: int = 0, trial: int | None = None) -> list[Event]:

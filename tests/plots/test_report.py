@@ -1,0 +1,78 @@
+"""The report says what the study knows, needs nothing from outside, and gives the study back."""
+
+import base64
+import re
+
+import pytest
+from tests.plots.studies import farm, plain, stall, workshop
+
+import allweather as aw
+from allweather.recipes import Kept
+from allweather.report import report_html, write_report
+from allweather.report.reasons import reasons
+from allweather.storage import Database, Journal, import_lines
+
+
+@pytest.mark.parametrize("study", [stall, workshop, farm, plain])
+@pytest.mark.parametrize("static", [True, False])
+def test_a_report_of_every_study(study, static):
+    text = report_html(study(), static=static)
+    assert "<script>alert(1)" not in text
+    assert ("<script" in text) == (not static)
+    page = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
+    assert not re.search(r"(src|href)=\"(?!data:)", page)
+    assert "<script src" not in text
+    for name, value in reasons(study()).decision.items():
+        assert f"<dt>{name}</dt>" in text
+        assert value.replace("<", "&lt;").replace(">", "&gt;") in text
+
+
+def test_the_study_comes_back_out_of_the_report(tmp_path):
+    study = stall()
+    text = report_html(study, static=True)
+    (journal,) = set(re.findall(r"data:application/jsonl;base64,([A-Za-z0-9+/=]+)", text))
+    url = f"sqlite:///{tmp_path}/again.db"
+    database = Database(url)
+    name = import_lines(database, base64.b64decode(journal).decode().split("\n"))
+    again = Kept.of(Journal.open(database, name)).study(url)
+    assert again.recommend().decision == study.recommend().decision
+    assert again.recommend().value == study.recommend().value
+
+
+def test_reasons_in_words():
+    why = reasons(stall())
+    best = stall().recommend(radii=[0.0, 0.4])
+    assert f"the mean outcome is {best.expected:.4g}" in " ".join(why.sentences)
+    assert "that is 20% of all cases turning out otherwise" in " ".join(why.sentences)
+    assert f"it is still {best.curve['value'].iloc[1]:.4g}" in " ".join(why.sentences)
+    robust, bold = why.compared
+    assert float(robust.shifted) >= float(bold.shifted)
+    assert float(robust.expected) <= float(bold.expected)
+
+
+def test_a_target_that_is_out_of_reach_is_said():
+    why = reasons(stall(), aw.RobustSatisficing(99.0, aw.TotalVariation(0.1)))
+    assert "is not reached by any decision" in " ".join(why.sentences)
+
+
+def test_pending_trials_are_told_of():
+    study = aw.Study(aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1)))
+    study.add({"order": 0.5, "demand": 0.5, "value": 1.0})
+    study.ask(2)
+    assert reasons(study).sentences[:2] == ["This rests on 1 complete trial.", "2 trials more are on the way."]
+
+
+def test_code_is_not_made_a_recipe(tmp_path):
+    study = aw.Study(
+        aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1)), objective=aw.DRO(aw.KL(lambda step: 0.1)), seed=1
+    )
+    study.add([{"order": x / 3, "demand": 0.5, "value": x} for x in range(4)])
+    text = write_report(study, tmp_path / "report.html", static=True).read_text()
+    assert "Some of its parts are code" in text
+
+
+def test_nothing_to_report():
+    with pytest.raises(aw.InvalidInput, match="at least one complete trial"):
+        report_html(aw.Study(aw.Space(order=aw.Real(0, 1))))
+    with pytest.raises(aw.InvalidInput, match=r"write_report\(path=...\)` must end in .html"):
+        write_report(stall(), "report.pdf")
