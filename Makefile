@@ -3,13 +3,25 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test lint bench docs format clean
+.PHONY: demo test browser pictures lint bench docs format clean
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/newsvendor.py
 
-test: $(INSTALLED)
-	$(BIN)/python -m pytest -n auto
+test: $(INSTALLED) browser
+	$(BIN)/python -m pytest -n auto -rs
+
+# The page is tested in a real browser. Where Chromium cannot be had, pytest names the tests that it leaves out.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "installing Chromium for the tests of the page"; \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+	    >/dev/null 2>&1 || echo "Chromium could not be installed"; \
+	else echo "no Chromium, and no right to install it: tests in a browser are left out"; fi
+
+pictures: $(INSTALLED) browser
+	$(BIN)/python docs/pictures.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -106,7 +106,9 @@ def main() -> None:
         f"Without robustness it would have ordered {bold:.3f}."
     )
     console.print(f"{DAYS} decisions took {seconds:.1f} s. The picture is [bold]{draw(study, robust, truth)}[/];")
-    console.print(f"the study is kept: `.venv/bin/allweather show --storage sqlite:///{OUTPUT}/newsvendor.db`.")
+    console.print(f"the study is kept: `.venv/bin/allweather dashboard --storage sqlite:///{OUTPUT}/newsvendor.db`.")
+    report = aw.report.write_report(study, OUTPUT / "report.html")
+    console.print(f"The report, to open in a browser or to send to a colleague, is [bold]{report}[/].")
 
 
 def draw(study: aw.Study, robust: aw.Recommendation, truth: Truth) -> Path:

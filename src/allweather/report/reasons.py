@@ -73,8 +73,8 @@ def _objective(outlook: Outlook, best: Recommendation) -> list[str]:
         return [f"What is wanted ({wanted}) is not reached by any decision."]
     low, high = (short(end) for end in best.interval)
     return [
-        f"Of all decisions it has the best {wanted}: {short(best.value)}, with 90% probability between {low} and "
-        f"{high} if the model is right."
+        f"Wanted is the {wanted}. Of all decisions this has the best, {short(best.value)}, with 90% probability "
+        f"between {low} and {high} if the model is right."
     ]
 
 

@@ -1,0 +1,119 @@
+"""Makes the pictures of the README and of the documentation: `make pictures`.
+
+Needs Chromium for what is seen on a screen.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import torch
+from playwright.sync_api import Browser, sync_playwright
+
+import allweather as aw
+
+ROOT = Path(__file__).resolve().parent.parent
+IMAGES = ROOT / "docs" / "images"
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+]
+
+
+def chromium() -> str:
+    """The system's browser."""
+    found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
+    if not found:
+        sys.exit("no Chromium here: apt-get install chromium")
+    return found[0]
+
+
+def stall() -> aw.Study:
+    """The newsvendor of the demo, without its truth."""
+    space = aw.Space(order=aw.Real(0, 100), demand=aw.Context(0, 100))
+    study = aw.Study(space, objective=aw.DRO(aw.TotalVariation(0.4)), seed=7, name="kiosk")
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        trial = study.ask()
+        order, demand = float(trial.decision["order"]), float(100 * rng.beta(2, 6))
+        profit = 9 * min(order, demand) + max(0.0, order - demand) - 5 * order
+        study.tell(trial, profit + rng.standard_normal(), context={"demand": demand})
+    return study
+
+
+def farm() -> aw.Study:
+    """A greenhouse that can pay to control the light."""
+    sets = aw.Control({"ph": 1, "light": 1, ("ph", "light"): 3}, budget=40)
+    study = aw.Study(aw.Space(ph=aw.Real(4, 9), light=aw.Real(0, 1)), control=sets, context=aw.Uniform(), seed=3)
+    rng = np.random.default_rng(1)
+    for _ in range(16):
+        trial = study.ask()
+        left = {name: float(rng.uniform(4, 9) if name == "ph" else rng.random()) for name in trial.left}
+        row = {**trial.decision, **left}
+        growth = -abs(float(row["ph"]) - 6) + 4 * float(row["light"]) * (1 - float(row["light"]))
+        study.tell(trial, growth, context=left)
+    return study
+
+
+def campaign() -> object:
+    """Three methods on the newsvendor, four seeds."""
+    from allweather.benchmark import Campaign
+
+    return Campaign(["newsvendor"], ["drbo-kde", "sbo-kde", "random"], range(4), iterations=20).execute(progress=False)
+
+
+def figures(browser: Browser) -> None:
+    """Every figure as it is seen on a screen."""
+    study = stall()
+    drawn = {name: draw(study) for name, draw in aw.plots.STUDY_FIGURES.items() if name != "frontier"}
+    drawn["frontier"] = aw.plots.frontier(farm())
+    drawn["comparison"] = aw.plots.comparison(campaign())
+    with tempfile.TemporaryDirectory() as folder:
+        for name, picture in drawn.items():
+            page = browser.new_page(viewport={"width": 960, "height": 480})
+            page.goto(f"file://{picture.save(Path(folder) / f'{name}.html')}")
+            page.wait_for_selector(".main-svg")
+            page.screenshot(path=IMAGES / f"{name}.png")
+            page.close()
+        aw.report.write_report(study, Path(folder) / "report.html")
+        page = browser.new_page(viewport={"width": 960, "height": 1200})
+        page.goto(f"file://{folder}/report.html")
+        page.wait_for_selector(".main-svg")
+        page.screenshot(path=IMAGES / "report.png")
+
+
+def demo() -> None:
+    """The picture that `make demo` draws."""
+    with tempfile.TemporaryDirectory() as folder:
+        sys.path.insert(0, str(ROOT / "examples"))
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            import newsvendor
+
+            newsvendor.main()
+            shutil.copy("demo-output/newsvendor.png", IMAGES / "demo.png")
+        finally:
+            os.chdir(before)
+
+
+def main() -> None:
+    """All of them."""
+    torch.set_num_threads(1)
+    IMAGES.mkdir(exist_ok=True)
+    demo()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        figures(browser)
+        browser.close()
+    for path in sorted(IMAGES.glob("*.png")):
+        print(path.relative_to(ROOT), f"{path.stat().st_size // 1024} KB")
+
+
+if __name__ == "__main__":
+    main()
