@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import torch
 from torch import Generator, Tensor
 
@@ -24,6 +24,9 @@ from allweather.space import Box, Space
 from allweather.splits import Split, SplitHistory, whole_box
 from allweather.surrogates import GP, Posterior
 from allweather.trials import Trial
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PLAY = 3
 """The stream of random numbers that scores draw from: the same for all sets, so that they see the same function."""
@@ -149,6 +152,8 @@ class ControlledEngine:
             rows.append({"control": names, "cost": split.control.cost, "value": reached, "score": best.value, **named})
         top = min(range(len(rows)), key=lambda place: (-scores[place], rows[place]["cost"]))
         control = controls[top]
+        import pandas as pd
+
         frontier = _frontier(pd.DataFrame(rows, columns=columns), history.sign)
         return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import torch
 from torch import Generator, Tensor
 
@@ -14,6 +14,9 @@ from allweather.errors import require, require_count
 from allweather.observations import Observations
 from allweather.space import Box, Space
 from allweather.trials import Trial
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,8 @@ class History:
 
     def table(self) -> pd.DataFrame:
         """One row per trial and one column per variable; `value` is the mean of its outcomes."""
+        import pandas as pd
+
         paid = ["left", "cost"] if self.whole is not None else []
         names = ["state", *self.space.decisions, *self.space.contexts, *paid, "value"]
         rows = [

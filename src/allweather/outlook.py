@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import Generator, Tensor
 
@@ -18,6 +17,9 @@ from allweather.distances import Distance, TotalVariation, Worst
 from allweather.recommendation import LEVEL, Recommendation
 from allweather.space import Row, Space
 from allweather.variables import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DRAWS = 257
 """An odd number has a middle, whichever way one looks."""
@@ -90,6 +92,8 @@ class Outlook:
 
     def contexts(self) -> pd.DataFrame:
         """The contexts believed in, and how likely each is `believed` to be."""
+        import pandas as pd
+
         points = self.reference.points
         rows = self.space.contexts.decode(points) if points.shape[1] else None
         return pd.DataFrame(rows, index=range(len(points))).assign(believed=self.reference.weights.tolist())
@@ -129,6 +133,8 @@ class Outlook:
 
     def recommendation(self, radii: Tensor | None = None) -> Recommendation:
         """What is known about the decision that looks best."""
+        import pandas as pd
+
         decision, distance = self.decision, self.distance
         shifts = _radii(distance) if radii is None else radii
         low, middle, high = _quantiles(self.sign * self._drawn(self.chosen[None], self.belief.generator)).tolist()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
 from torch import Tensor
 
 from allweather.errors import require
 from allweather.tensors import as_tensor
 from allweather.variables import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEVEL = 0.9
 

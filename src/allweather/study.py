@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal, cast, overload
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, overload
 
-import pandas as pd
 from botorch.models.model import Model
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
 from allweather.assembly import Assembly, composed, described, opened, require_space
-from allweather.clock import Stopwatch
-from allweather.clock import threads as limited
 from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
 from allweather.contexts import ContextModel
 from allweather.control import Control
 from allweather.engine import Situation
-from allweather.errors import InvalidInput, require, require_count
+from allweather.errors import require, require_count
 from allweather.history import History
 from allweather.objectives import Objective
-from allweather.outlook import Outlook
 from allweather.portable import recipe_of
-from allweather.recommendation import Recommendation, checked_radii
 from allweather.record import fields_of, retold
 from allweather.space import Space
 from allweather.splits import whole_box
-from allweather.storage import Event, Journal, Storage, export_lines
+from allweather.storage import Event, Storage
 from allweather.surrogates import Surrogate
 from allweather.telling import Teller, asked
 from allweather.trials import Row, Trial, plain, rows_of
+from allweather.views import Views
 
 SIGNS = {"maximize": 1, "minimize": -1}
 
 
-class Study:
+class Study(Views):
     """A search for the decision that is best under uncertain contexts.
 
     Example:
@@ -196,45 +191,6 @@ class Study:
         choose = self._teller.added(rows, left)
         return self._notebook.decide(choose) if rows else []
 
-    def recommend(
-        self,
-        *,
-        objective: Objective | None = None,
-        context: Row | None = None,
-        forecast: ContextModel | None = None,
-        radii: Sequence[float] | None = None,
-    ) -> Recommendation:
-        """The decision whose objective is best under the posterior mean: not the luckiest trial.
-
-        Args:
-            objective: another objective than the study's.
-            context: the context, if it is known.
-            forecast: a context distribution to recommend for, instead of the context model's.
-            radii: where the robustness curve is wanted.
-        """
-        situation = Situation.of(self.space, context, forecast, "Study.recommend", self._teller.controlled)
-        chosen = None if radii is None else checked_radii(radii)
-        with self._computing():
-            return self._outlook(self._history, situation, objective, "Study.recommend").recommendation(chosen)
-
-    def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
-        """What is believed, to look at it closely: recommendations and figures are made from it.
-
-        Args:
-            objective: another objective than the study's.
-            after: as it was after the first so many complete trials.
-        """
-        history = self._history if after is None else self._history.until(after)
-        with self._computing():
-            return self._outlook(history, Situation(), objective, "Study.outlook")
-
-    def _outlook(self, history: History, situation: Situation, objective: Objective | None, where: str) -> Outlook:
-        if not len(history.observations):
-            raise InvalidInput(f"`{where}()` needs at least one complete trial (context and value), got none")
-        fits = objective is None or isinstance(objective, Objective)
-        require(fits, f"{where}(objective=...)", "be an objective such as Expectation()", objective)
-        return self._engine.outlook(history, situation, objective)
-
     def restore(self, trials: Sequence[Trial]) -> None:
         """Go on from the trials of an earlier study like this one, as if it had not stopped.
 
@@ -243,31 +199,3 @@ class Study:
         before = len(self._history.trials)
         require(before == 0, "Study.restore(...)", "come before any other trial", f"{before} trials")
         self._notebook.decide(lambda history: retold(trials))
-
-    def trials(self) -> pd.DataFrame:
-        """One row per trial and one column per variable; `value` is the mean of its outcomes."""
-        return self._history.table()
-
-    def export(self) -> list[str]:
-        """The whole study as lines of JSON, which `allweather import` reads."""
-        return list(export_lines(cast(Journal, self._notebook.journal)))
-
-    def __repr__(self) -> str:
-        states = [trial.state for trial in self._history.trials]
-        counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
-        return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self._engine.seed}: {counts})"
-
-    @property
-    def timings(self) -> dict[str, float]:
-        """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
-        return dict(self._engine.watch.seconds)
-
-    @property
-    def _history(self) -> History:
-        return self._notebook.history
-
-    @contextmanager
-    def _computing(self) -> Iterator[None]:
-        self._engine.watch = Stopwatch()
-        with limited(self._threads):
-            yield

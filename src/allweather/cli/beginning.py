@@ -16,7 +16,7 @@ from allweather.errors import InvalidInput, require
 from allweather.recipes import Recipe, to_toml
 from allweather.recipes.recipe import LARGEST
 from allweather.storage import Database, names
-from allweather.storage.journal import require_name
+from allweather.storage.events import require_name
 
 
 @app.command()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-import scipy.stats
 import torch
 from torch import Generator, Tensor
 
@@ -126,6 +125,8 @@ class Known(ContextModel):
             several = isinstance(self.law, Sequence) and not isinstance(self.law, str)
             laws = list(self.law) if several else [self.law]
         require(len(laws) > 0, "Known(law=...)", "have a law for each context variable", self.law)
+        import scipy.stats  # here, since it takes longer than the rest of the library
+
         for law in laws:
             # The distribution itself has a `ppf` too, but takes its parameters on every call.
             if not hasattr(law, "ppf") or isinstance(law, scipy.stats.rv_continuous | scipy.stats.rv_discrete):

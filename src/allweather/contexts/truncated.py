@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import scipy.optimize
-import scipy.stats
-
 from allweather.errors import require, require_number
 
 
@@ -20,6 +17,9 @@ def truncated_normal(mean: float, variance: float, lower: float = 0.0, upper: fl
         >>> round(float(law.var()), 6), round(law.kwds["scale"], 3)
         (0.04, 0.214)
     """
+    import scipy.optimize
+    import scipy.stats
+
     for number, name in ((mean, "mean"), (lower, "lower"), (upper, "upper")):
         require_number(number, f"truncated_normal({name}=...)")
     require(lower < upper, "truncated_normal(lower=..., upper=...)", "be a range", (lower, upper))

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.optimize
-import scipy.sparse
 import torch
 from torch import Tensor
 
@@ -79,6 +77,9 @@ def _transport(difference: np.ndarray, costs: np.ndarray) -> float:
     leaving = np.kron(np.eye(rows), np.ones(columns))
     arriving = np.kron(np.ones(rows), np.eye(columns))
     # All that leaves arrives, so the last arrival follows from the others; saying it twice invites rounding trouble.
+    import scipy.optimize
+    import scipy.sparse
+
     balance: Any = scipy.sparse.csr_array(np.vstack([leaving, arriving[:-1]]))
     amounts = np.concatenate([supply, demand[:-1]])
     size = amounts.max()

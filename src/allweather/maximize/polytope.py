@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import null_space
-from scipy.optimize import Bounds, linprog, milp
-from scipy.optimize import LinearConstraint as Rows
 
 from allweather.constraints import Halfspaces
 from allweather.errors import InvalidInput
@@ -83,6 +81,8 @@ def _chebyshev(
     """Centre and radius of the largest ball, along the basis, within all rows but the tight ones."""
     d = normals.shape[1]
     widths = np.where(tight, 0.0, np.linalg.norm(normals @ basis, axis=1))
+    from scipy.optimize import linprog
+
     solution = linprog(
         np.append(np.zeros(d), -1.0),
         A_ub=np.column_stack([normals, widths]),
@@ -99,6 +99,8 @@ def _chebyshev(
 
 def _most_room(normals: np.ndarray, limits: np.ndarray, row: int) -> float:
     """The largest slack that a row can have."""
+    from scipy.optimize import linprog
+
     solution = linprog(
         normals[row],
         A_ub=normals,
@@ -130,6 +132,9 @@ def nearest_whole(constraints: Halfspaces, grid: np.ndarray, target: np.ndarray)
     rows = np.block([[constraints.normals * unit, none], [eye * unit, -eye], [-eye * unit, -eye]])
     limits = np.concatenate([constraints.limits + FLAT, target, -target])
     top = np.concatenate([np.where(grid > 0, grid, 1.0), np.ones(d)])
+    from scipy.optimize import Bounds, milp
+    from scipy.optimize import LinearConstraint as Rows
+
     solution = milp(
         np.append(np.zeros(d), np.ones(d)),
         constraints=Rows(rows, -np.inf, limits),

@@ -1,9 +1,25 @@
 """The study's journal in SQLite or PostgreSQL."""
 
-from allweather.storage.database import Conflict, Database, StorageError
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from allweather.storage.events import Conflict, Event, MemoryJournal, StorageError
 from allweather.storage.exchange import export_lines, import_lines
-from allweather.storage.journal import Event, Journal, MemoryJournal, names
 from allweather.storage.place import Storage
+
+if TYPE_CHECKING:
+    from allweather.storage.database import Database
+    from allweather.storage.journal import Journal, names
+
+_LAZY = {"Database": "database", "Journal": "journal", "names": "journal"}
+"""What needs SQLAlchemy, which a study that is kept nowhere does not wait for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"allweather.storage.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "Conflict",

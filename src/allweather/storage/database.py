@@ -9,30 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from allweather.errors import AllweatherError, InvalidInput, require
-from allweather.storage.schema import VERSION
+from allweather.errors import InvalidInput, require
+from allweather.storage.events import VERSION, Conflict, StorageError
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 727_407
 """Of all advisory locks in a PostgreSQL database, ours have this first number."""
 PATIENCE = 30
 """Seconds to wait for another worker that is writing."""
-
-
-class StorageError(AllweatherError):
-    """The database could not do what was asked; what had been acknowledged is still there."""
-
-
-class Conflict(AllweatherError):
-    """Somebody else wrote first: look again, and decide again."""
 
 
 class Database:
@@ -93,6 +81,11 @@ class Database:
 
     def _update(self) -> None:
         """Bring an older schema up to ours; a newer one is refused."""
+        from alembic import command  # here, since it takes a quarter of a second that most programs need not spend
+        from alembic.config import Config
+        from alembic.runtime.migration import MigrationContext
+        from alembic.script import ScriptDirectory
+
         with self.writing() as connection:
             if MigrationContext.configure(connection).get_current_revision() == VERSION:
                 return

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from allweather.errors import InvalidInput, is_number, require
-from allweather.storage.database import Conflict, Database
-from allweather.storage.journal import Event, Journal, MemoryJournal, require_name
-from allweather.storage.schema import VERSION
+from allweather.storage.events import VERSION, Conflict, Event, MemoryJournal, require_name
+
+if TYPE_CHECKING:
+    from allweather.storage.database import Database
+    from allweather.storage.journal import Journal
 
 FORMAT = "allweather-journal"
 
@@ -29,6 +31,8 @@ def import_lines(database: Database, lines: Iterable[str], name: str | None = No
     Returns:
         The study's name.
     """
+    from allweather.storage.journal import Journal
+
     rows = [_parsed(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
     head = rows[0] if rows else {}
     fits = head.get("format") == FORMAT

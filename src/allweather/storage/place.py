@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from allweather.errors import InvalidInput, require, require_number
-from allweather.storage.database import Conflict, Database
-from allweather.storage.journal import Journal, names
+from allweather.storage.events import Conflict
+
+if TYPE_CHECKING:
+    from allweather.storage.journal import Journal
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,9 @@ class Storage:
             description: what must be the same when it is opened again.
             recipe: what the study is made of, as plain data, where it can be said so and was not described with one.
         """
+        from allweather.storage.database import Database  # here, since SQLAlchemy takes time to import
+        from allweather.storage.journal import Journal, names
+
         database = Database(self.url)
         kept_recipe = recipe if self.recipe is None else self.recipe
         written = {"study": dict(description), "recipe": None if kept_recipe is None else dict(kept_recipe)}

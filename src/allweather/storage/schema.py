@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Float, ForeignKey, Index, Integer, MetaData, String, Table, Text
 
-VERSION = "0001"
-"""The schema this library writes; older ones are brought up to it when they are opened."""
-
 metadata = MetaData()
 studies = Table(
     "studies",

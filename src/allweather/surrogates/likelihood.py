@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-import scipy.optimize
 import torch
 from scipy.linalg.lapack import dpotrf, dpotri
 from torch import Tensor
@@ -87,7 +86,9 @@ class Evidence:
 
         moved = logarithms[self.free]
         if moved.size:
-            found = scipy.optimize.minimize(
+            from scipy.optimize import minimize
+
+            found = minimize(
                 objective,
                 moved.clip(bounds[:, 0], bounds[:, 1]),
                 jac=True,
