@@ -1,10 +1,38 @@
+import hashlib
+import os
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
 project = "allweather"
 author = "the allweather authors"
 copyright = "2026, the allweather authors"
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb"]
 html_theme = "furo"
 html_title = "allweather"
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["attrs_inline", "dollarmath"]
+myst_heading_anchors = 3
 exclude_patterns = ["_build"]
+
+# Pages that begin with a `file_format: mystnb` header are run. What they gave is kept until they or the library change.
+_sources = sorted((HERE.parent / "src" / "allweather").rglob("*.py"))
+_version = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE / "_build" / "executed" / _version)
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_execution_in_temp = True
+
+# Figures are drawn as SVG, and no history of the kernel is kept.
+_profile = HERE / "_build" / "ipython" / "profile_default"
+_profile.mkdir(parents=True, exist_ok=True)
+(_profile / "ipython_kernel_config.py").write_text(
+    "c = get_config()\n"
+    'c.IPKernelApp.matplotlib = "inline"\n'
+    'c.InlineBackend.figure_formats = {"svg"}\n'
+    "c.HistoryManager.enabled = False\n"
+)
+os.environ["IPYTHONDIR"] = str(_profile.parent)
+os.environ["OMP_NUM_THREADS"] = "1"
