@@ -1,0 +1,39 @@
+"""No code block of the documentation is left to itself: it runs, or it is declared to be no program."""
+
+import re
+
+import pytest
+from fences import DOCS, blocks, pages
+
+HERE = {"index.md"}
+"""Pages whose plain programs and commands have tests of their own, in this folder."""
+CONSOLE = HERE | {"lab.md"}
+NO_PROGRAM = {"text", "toml"}
+DIRECTIVES = {"{toctree}", "{eval-rst}", "{code-cell}", "{note}", "{math}"}
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_block_runs_or_is_no_program(page):
+    name = str(page.relative_to(DOCS))
+    for block in blocks(page):
+        if block.kind == "python":
+            assert block.text.startswith(">>> ") or name in HERE, f"{block} is no doctest, and nothing runs it"
+        elif block.kind == "console":
+            assert name in CONSOLE, f"{block}: nothing runs these commands"
+        else:
+            assert block.kind in NO_PROGRAM | DIRECTIVES, f"{block} is of no kind that is known to run"
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
+def test_no_python_hides_in_plain_text(page):
+    """What is declared text does not compile as a program that uses the library."""
+    for block in blocks(page):
+        if block.kind in NO_PROGRAM:
+            assert not re.search(r"^\s*(import allweather|from allweather|>>> )", block.text, re.MULTILINE), str(block)
+
+
+def test_doctests_are_collected_from_every_folder(pytestconfig):
+    """Those of docs, docs/tutorials and docs/howto: by the glob and the paths of the configuration."""
+    assert "docs" in pytestconfig.getini("testpaths")
+    assert "--doctest-glob=*.md" in pytestconfig.getini("addopts")
+    assert any(">>> " in page.read_text() for page in pages() if page.parent.name == "howto")
