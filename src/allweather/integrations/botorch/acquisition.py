@@ -12,7 +12,9 @@ from botorch.utils.transforms import t_batch_mode_transform
 from torch import Generator, Tensor
 
 from allweather.acquisition import Acquisition, Belief
+from allweather.acquisition.base import Score
 from allweather.contexts import Reference
+from allweather.engine import Apart
 from allweather.errors import require, require_count
 from allweather.objectives import Objective
 from allweather.observations import Observations
@@ -27,7 +29,8 @@ class RobustAcquisition(AcquisitionFunction):
     """An acquisition of an objective under uncertain contexts, one decision at a time (q = 1).
 
     Batches are chosen one by one, `optimize_acqf(..., q=4, sequential=True)`: what is pending counts as told, in
-    contexts drawn from the reference, and turning out as expected.
+    contexts drawn from the reference and turning out as expected, and the score keeps some hundredths of the unit cube
+    away from it.
 
     Example:
         >>> from allweather import CVaR, GP, UCB
@@ -77,6 +80,7 @@ class RobustAcquisition(AcquisitionFunction):
             contexts=len(reference.points),
         )
         self.acquisition, self._seed = acquisition, seed
+        self._score: Score
         self._belief = Belief(posterior, reference, objective.at(progress), observations, progress, Generator())
         self.set_X_pending(X_pending)
 
@@ -90,9 +94,12 @@ class RobustAcquisition(AcquisitionFunction):
         waiting = 0 if self.X_pending is None else len(self.X_pending)
         state = np.random.SeedSequence([self._seed, waiting]).generate_state(1, np.uint64)[0]
         belief = replace(self._belief, generator=Generator().manual_seed(int(state) % 2**63))
-        if self.X_pending is not None and waiting:
-            belief = replace(belief, surrogate=belief.surrogate.given(_drawn(self.X_pending, belief)))
-        self._score = self.acquisition.build(belief)
+        if self.X_pending is None or not waiting:
+            self._score = self.acquisition.build(belief)
+            return
+        belief = replace(belief, surrogate=belief.surrogate.given(_drawn(self.X_pending, belief)))
+        score = self.acquisition.build(belief)
+        self._score = Apart.of(score, self.X_pending.double(), belief.observations.decisions)
 
     @t_batch_mode_transform(expected_q=1)  # type: ignore[arg-type]
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (BoTorch's word)
