@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.stats
@@ -33,9 +33,15 @@ def under_shift(speed: float) -> float:
     return float(outcome(speed, grip).mean())
 
 
-def paired(name: str, robust: Callable[[int], float], plain: Callable[[int], float], record: Callable) -> None:
+def paired(
+    name: str,
+    robust: Callable[[int], float],
+    plain: Callable[[int], float],
+    record: Callable[[str, str], None],
+    seeds: Sequence[int] = SEEDS,
+) -> None:
     """Asserts that the robust choice earns more under the shift, by more than two standard errors."""
-    chosen = [(robust(seed), plain(seed)) for seed in SEEDS]
+    chosen = [(robust(seed), plain(seed)) for seed in seeds]
     gains = np.array([under_shift(ours) - under_shift(theirs) for ours, theirs in chosen])
     error = gains.std(ddof=1) / np.sqrt(len(gains))
     said = f"{name}: robust minus default under the shift {gains.mean():+.3f} +- {error:.3f}, seeds {gains.round(3)}"

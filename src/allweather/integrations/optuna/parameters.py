@@ -1,60 +1,47 @@
-"""Optuna's distributions as variables, and values on their way there and back."""
+"""Optuna's distributions as variables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from allweather.errors import InvalidInput, require
+from allweather.integrations.translation import Translation, ladder, number, options, whole_number
 from allweather.trials import Row
-from allweather.variables import Choice, Integer, Real, Value, Variable
 
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A distribution, the variable that stands for it, and the way between their values."""
+    """A distribution, and what stands for it."""
 
     distribution: BaseDistribution
-    variable: Variable
-    ours: Callable[[Any], Value]
-    theirs: Callable[[Any], Any]
+    translation: Translation
 
 
-def parameter(name: str, distribution: BaseDistribution) -> Parameter:
+def translated(name: str, distribution: BaseDistribution) -> Translation:
     """The variable of a distribution: steps are counted, options of any kind are chosen among.
 
-    Whole numbers on a logarithmic scale are searched between the whole numbers and rounded.
-
     Example:
-        >>> half = parameter("size", FloatDistribution(0, 2, step=0.5))
+        >>> half = translated("size", FloatDistribution(0, 2, step=0.5))
         >>> half.variable, half.ours(1.5), half.theirs(3)
         (Integer(lower=0, upper=4), 3, 1.5)
     """
     if isinstance(distribution, CategoricalDistribution):
-        return _choice(distribution)
-    known = isinstance(distribution, FloatDistribution | IntDistribution)
+        return options(distribution.choices, lambda value: int(distribution.to_internal_repr(value)))
+    if isinstance(distribution, IntDistribution):
+        low, high, step = distribution.low, distribution.high, distribution.step
+        return ladder(range(low, high + 1, step)) if step > 1 else whole_number(low, high, distribution.log)
+    known = isinstance(distribution, FloatDistribution)
     requirement = "have a float, integer or categorical distribution"
     require(known, f"AllweatherSampler: parameter {name!r}", requirement, distribution)
-    assert isinstance(distribution, FloatDistribution | IntDistribution)
-    low, high, step = distribution.low, distribution.high, distribution.step
-    if isinstance(distribution, IntDistribution) and distribution.log:
-        between = Real(low - 0.5, high + 0.5, log=True)
-        return Parameter(distribution, between, float, lambda value: min(max(round(value), int(low)), int(high)))
-    if step is None:
-        return Parameter(distribution, Real(low, high, distribution.log), float, float)
-    if isinstance(distribution, IntDistribution) and step == 1:
-        return Parameter(distribution, Integer(int(low), int(high)), int, int)
-    whole = int if isinstance(distribution, IntDistribution) else float
-    steps = Integer(0, round((high - low) / step))
-    return Parameter(
-        distribution,
-        steps,
-        lambda value: round((value - low) / step),
-        lambda count: whole(min(low + count * step, high)),
-    )
+    assert isinstance(distribution, FloatDistribution)
+    if distribution.step is None:
+        return number(distribution.low, distribution.high, distribution.log)
+    steps = round((distribution.high - distribution.low) / distribution.step)
+    return ladder([min(distribution.low + i * distribution.step, distribution.high) for i in range(steps + 1)])
 
 
 def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Parameter]:
@@ -62,7 +49,7 @@ def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Param
     for name, each in distributions.items():
         where = f"AllweatherSampler: parameter {name!r}"
         require(isinstance(each, BaseDistribution), where, "have one of Optuna's distributions", each)
-    return {name: parameter(name, each) for name, each in distributions.items() if not each.single()}
+    return {n: Parameter(each, translated(n, each)) for n, each in distributions.items() if not each.single()}
 
 
 def decision_of(known: Mapping[str, Parameter], values: Mapping[str, Any], number: int) -> Row:
@@ -70,23 +57,10 @@ def decision_of(known: Mapping[str, Parameter], values: Mapping[str, Any], numbe
     decision = {}
     for name, each in known.items():
         try:
-            decision[name] = each.ours(values[name])
-            each.variable.encode(decision[name], name)
+            decision[name] = each.translation.ours(values[name])
+            each.translation.variable.encode(decision[name], name)
         except ValueError as trouble:
             requirement = f"be within {each.distribution}; `search_space=...` may say a wider one"
             said = f"`AllweatherSampler: parameter {name!r} of trial {number}` must {requirement}, got {values[name]!r}"
             raise InvalidInput(said) from trouble
     return decision
-
-
-def _choice(distribution: CategoricalDistribution) -> Parameter:
-    choices = distribution.choices
-    names: tuple[Value, ...] = tuple(choices)  # type: ignore[arg-type]
-    if None in choices or len(set(choices)) < len(choices):
-        names = tuple(repr(choice) for choice in choices)  # 1 and True are equal, their names are not
-    return Parameter(
-        distribution,
-        Choice(*names),
-        lambda value: names[int(distribution.to_internal_repr(value))],
-        lambda value: choices[names.index(value)],
-    )

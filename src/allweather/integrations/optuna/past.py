@@ -33,7 +33,7 @@ class Past:
     @property
     def space(self) -> Space:
         """Decisions and contexts side by side."""
-        decided = {name: each.variable for name, each in self.known.items()}
+        decided = {name: each.translation.variable for name, each in self.known.items()}
         both = [name for name in decided if name in self.contexts.variables]
         require(not both, "AllweatherSampler(space=...)", "not name a context like a parameter", both)
         return Space(**decided, **self.contexts.variables)

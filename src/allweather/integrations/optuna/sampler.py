@@ -106,7 +106,7 @@ class AllweatherSampler(BaseSampler):
             # What other workers are choosing now is not written yet: they will choose what we would.
             before = past.undecided(others, trial.number)
             asked = self._study(study, past, others).ask(before + 1)[-1]
-        return {name: each.theirs(asked.decision[name]) for name, each in past.known.items()}
+        return {name: each.translation.theirs(asked.decision[name]) for name, each in past.known.items()}
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -179,7 +179,9 @@ class AllweatherSampler(BaseSampler):
             found = self.as_study(study).recommend(objective=objective, context=context, forecast=forecast, radii=radii)
         past = self._past(study)
         assert past is not None  # else there was nothing to recommend
-        return replace(found, decision={name: each.theirs(found.decision[name]) for name, each in past.known.items()})
+        return replace(
+            found, decision={name: each.translation.theirs(found.decision[name]) for name, each in past.known.items()}
+        )
 
     def as_study(self, study: optuna.Study) -> Study:
         """The same trials as a study of ours, for its table and its figures; steps are counted from 0 there.
@@ -195,7 +197,9 @@ class AllweatherSampler(BaseSampler):
     def _past(self, study: optuna.Study) -> Past | None:
         """How trials are read, as soon as it is known what they decide."""
         theirs = study.get_trials(deepcopy=False)
-        limited = [each.number for each in theirs if getattr(each, "constraints", None)]
+        limited = [
+            each.number for each in theirs if any(key.split(":")[0] == "constraints" for key in each.system_attrs)
+        ]
         require(
             not limited, "AllweatherSampler", "have no trials with constraints, which it would not look at", limited
         )
