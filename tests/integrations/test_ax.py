@@ -18,12 +18,13 @@ from ax.generation_strategy.generation_node import GenerationNode
 from ax.generation_strategy.generation_strategy import GenerationStrategy
 from ax.generation_strategy.generator_spec import GeneratorSpec
 from ax.generation_strategy.transition_criterion import MinTrials
+from ax.utils.common.logger import set_ax_logger_levels
 
 # Ax warns of its own use of itself, and its default strategy of its own search.
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning", "RuntimeWarning")
 ]
-logging.getLogger("ax").setLevel(logging.ERROR)
+set_ax_logger_levels(logging.ERROR)
 GRIP = aw.Space(grip=aw.Context(0, 1))
 SPEED = RangeParameterConfig(name="speed", bounds=(0, 1), parameter_type="float")
 
