@@ -9,6 +9,8 @@ from shifted import OBJECTIVE, TRIALS, days, outcome, paired
 import allweather as aw
 
 pytest.importorskip("ax", reason="Ax is not installed: pip install 'allweather[ax]'")
+from allweather.integrations.botorch import InputNoise
+
 from allweather.integrations.ax import AllweatherNode  # isort: skip (it silences Ax's own imports)
 from ax.adapter.registry import Generators
 from ax.api.client import Client
@@ -225,6 +227,26 @@ def test_arms_attached_by_hand_are_learned_from():
         client.get_next_trials(1)
 
 
+def test_metrics_that_only_some_trials_report_change_nothing():
+    plain, tracked = make(), make()
+    run(plain, 0, last=5)
+    run(tracked, 0, last=4)
+    ((index, values),) = tracked.get_next_trials(1).items()
+    grip, luck = (part[4] for part in days(0))
+    earned = float(outcome(values["speed"], grip)) + luck
+    tracked.complete_trial(index, {"earned": earned, "grip": float(grip), "temperature": 21.0})
+    assert plain.get_next_trials(1) == tracked.get_next_trials(1)
+
+
+def test_a_context_on_its_bound_stays_inside_when_ax_rounds_it(tmp_path):
+    space = aw.Space(grip=aw.Context(1 / 3, 2 / 3))
+    client = make(strategy=lambda node: AllweatherNode(space, initial=2).strategy())
+    for grip in (1 / 3, 2 / 3, 0.5):
+        step(client, grip)
+    again = reloaded(client, tmp_path)
+    assert client.get_next_trials(1) == again.get_next_trials(1)
+
+
 def test_arms_of_a_batch_are_trials_each():
     client = make()
     run(client, 0, last=4)
@@ -306,6 +328,7 @@ def test_what_an_external_node_would_ignore_is_refused():
 
 
 PARTS = [
+    {"surrogate": InputNoise((0,), (-0.1,), (0.1,)), "context": aw.Uniform(16)},
     {"method": "wdrbo"},
     {"method": aw.method("sbo-kde", width=2.0), "objective": None},
     {"context": aw.KDE(64), "objective": aw.CVaR(0.3), "acquisition": aw.Thompson()},

@@ -5,7 +5,7 @@ import torch
 from botorch.acquisition import qLogNoisyExpectedImprovement, qSimpleRegret
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
-from botorch.models.transforms.input import AppendFeatures
+from botorch.models.transforms.input import AppendFeatures, InputPerturbation
 from botorch.optim import optimize_acqf
 from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import ExactMarginalLogLikelihood
@@ -109,6 +109,18 @@ def test_log_noisy_expected_improvement_takes_our_objectives(objective):
     found, value = optimize_acqf(acquisition, q=2, sequential=True, **FAST)
     assert found.shape == (2, 1)
     assert torch.isfinite(value).all()
+
+
+def test_input_perturbations_may_have_weights():
+    table = SEEN.without_contexts()
+    slips = torch.tensor([[-0.1], [0.0], [0.1]], dtype=torch.float64)
+    reference = aw.Reference.checked(slips, [0.25, 0.5, 0.25])
+    model = fitted(table, input_transform=InputPerturbation(slips))
+    risk = RobustMCObjective(aw.Expectation(), reference)
+    acquisition = qSimpleRegret(model, SobolQMCNormalSampler(torch.Size([256]), seed=0), objective=risk)
+    at = torch.tensor([[0.4]], dtype=torch.float64)
+    plain = fitted(table).posterior(at + slips).mean[:, 0].detach()
+    assert acquisition(at).item() == pytest.approx(float(plain @ reference.weights), abs=0.02)
 
 
 @pytest.mark.parametrize(

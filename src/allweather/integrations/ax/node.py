@@ -114,10 +114,10 @@ class AllweatherNode(ExternalGenerationNode):
         past = self._past
         assert past is not None  # Ax reads first
         trials = past.trials()
-        waiting = [trial.decision for trial in trials if trial.values == ()]
+        known = [trial.decision for trial in trials]  # Ax calls pending what lacks any metric
         for values in pending_parameters:
             decision = past.decisions.ours(values)
-            if decision is not None and decision not in waiting:
+            if decision is not None and decision not in known:
                 trials.append(Trial(len(trials), decision))
         return past.decisions.theirs(self._study(past, trials).ask().decision)
 

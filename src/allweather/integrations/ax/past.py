@@ -16,7 +16,7 @@ from allweather.errors import InvalidInput, require
 from allweather.integrations.ax.parameters import WHERE, Decisions
 from allweather.space import Space
 from allweather.trials import Row, Trial, outcomes, plain
-from allweather.variables import Context, Integer
+from allweather.variables import Context, Integer, Real, Variable
 
 Metrics = Mapping[str, float]
 DECIMALS = 10
@@ -93,9 +93,7 @@ class Past:
     def _context(self, metrics: Metrics, index: int) -> Row:
         context = {name: self._found(name, metrics, index) for name in self.contexts.variables}
         for name, variable in self.contexts.variables.items():
-            inner = variable.variable if isinstance(variable, Context) else variable
-            if isinstance(inner, Integer) and math.isfinite(context[name]) and float(context[name]).is_integer():
-                context[name] = int(context[name])
+            context[name] = _legal(context[name], variable)
         try:
             self.contexts.contexts.encode(context)
         except InvalidInput as trouble:
@@ -146,6 +144,17 @@ def _reported(data: Data, names: set[str]) -> dict[tuple[int, str], dict[str, fl
         require(exact, where, "be one number, without a standard error, which it would not look at", sem)
         found.setdefault((index, str(row["arm_name"])), {})[name] = _as_saved(float(row["mean"]))
     return found
+
+
+def _legal(value: float, variable: Variable) -> float:
+    """A metric in the words of its variable: whole numbers are whole, and what was rounded stays within its bounds."""
+    inner = variable.variable if isinstance(variable, Context) else variable
+    if isinstance(inner, Integer) and math.isfinite(value) and float(value).is_integer():
+        return int(value)
+    if isinstance(inner, Real):
+        for bound in (inner.lower, inner.upper):
+            value = float(bound) if abs(value - bound) <= 10.0**-DECIMALS else value
+    return value
 
 
 def _as_saved(value: float) -> float:

@@ -15,6 +15,7 @@ from allweather.composition import Composition
 from allweather.contexts import ContextModel
 from allweather.distances import Distance
 from allweather.errors import InvalidInput, require, shown
+from allweather.integrations.botorch import InputNoise
 from allweather.objectives import Objective
 from allweather.registry import Named, kebab
 from allweather.schedules import Schedule
@@ -25,7 +26,7 @@ from allweather.variables import Choice, Context, Integer, Real
 FAMILIES: dict[str, type[Named]] = {
     family.__name__: family for family in (Acquisition, ContextModel, Distance, Objective, Schedule)
 }
-OTHERS: dict[str, Any] = {kind.__name__: kind for kind in (Composition, GP, Integer, Real)}
+OTHERS: dict[str, Any] = {kind.__name__: kind for kind in (Composition, GP, InputNoise, Integer, Real)}
 KIND, INNER = "kind", {"box"}
 
 
