@@ -33,10 +33,12 @@ class Environment:
 
 
 ENVIRONMENTS = {
-    "botorch": Environment("", (), (f"{HERE}/test_botorch_objective.py", f"{HERE}/test_botorch_acquisition.py")),
-    "optuna-5": Environment("optuna", ("optuna==5.*",), (f"{HERE}/test_optuna.py",)),
-    "optuna-4.9": Environment("optuna", ("optuna==4.9.*",), (f"{HERE}/test_optuna.py",)),
-    "ax": Environment("ax", ("ax-platform==1.3.*",), (f"{HERE}/test_ax.py",)),
+    "botorch": Environment(
+        "", (), tuple(f"{HERE}/test_botorch_{name}.py" for name in ("acquisition", "input_noise", "objective"))
+    ),
+    "optuna-5": Environment("optuna", ("optuna==5.*",), (f"{HERE}/test_optuna.py", f"{HERE}/test_imports.py")),
+    "optuna-4.9": Environment("optuna", ("optuna==4.9.*",), (f"{HERE}/test_optuna.py", f"{HERE}/test_imports.py")),
+    "ax": Environment("ax", ("ax-platform==1.3.*",), (f"{HERE}/test_ax.py", f"{HERE}/test_imports.py")),
 }
 
 

@@ -188,7 +188,7 @@ def plain_choice(table, seed):
 def test_fifteen_trials_hold_under_a_shift(record_property):
     ours = lambda seed: loop(seed, robust(aw.UCB()), robust(aw.UCB(0.0)))  # noqa: E731
     theirs = lambda seed: loop(seed, plain_step, plain_choice)  # noqa: E731
-    paired("BoTorch, UCB of DRO against qLogNEI", ours, theirs, record_property)
+    paired("BoTorch, UCB of DRO against qLogNEI", ours, theirs, record_property, seeds=range(5))
 
 
 def test_building_does_not_touch_the_global_generator():
