@@ -1,0 +1,64 @@
+"""Long computations beside the requests: one at a time for each study, and none for readers who have gone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+Found = TypeVar("Found")
+AT_ONCE = threading.BoundedSemaphore(2)
+"""Computations of all studies together: a third would only slow down the others."""
+
+
+class Gone(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class Aside:
+    """Where one study computes; a request that waits for its turn costs nothing."""
+
+    def __init__(self) -> None:
+        self._turn = asyncio.Lock()
+
+    async def run(self, work: Callable[[], Found], gone: Callable[[], Awaitable[bool]]) -> Found:
+        """The result of `work` in a thread of its own, or `Gone` where the reader left before its turn came.
+
+        Args:
+            work: computes; it may take long.
+            gone: whether the reader has left.
+        """
+        async with self._turn:
+            if await gone():
+                raise Gone
+            return await asyncio.shield(_in_thread(work))  # what has begun ends, and the next waits for it
+
+
+def _in_thread(work: Callable[[], Found]) -> asyncio.Future[Found]:
+    """A thread that does not keep the server from ending: what it would write is written whole or not at all."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[Found] = loop.create_future()
+
+    def settle(found: Found | None, trouble: BaseException | None) -> None:
+        if result.done():
+            return
+        if trouble is not None:
+            result.set_exception(trouble)
+        else:
+            result.set_result(found)  # type: ignore[arg-type]
+
+    def compute() -> None:
+        found, trouble = None, None
+        try:
+            with AT_ONCE:
+                found = work()
+        except BaseException as raised:
+            trouble = raised
+        try:
+            loop.call_soon_threadsafe(settle, found, trouble)
+        except RuntimeError:  # the server has ended meanwhile
+            return
+
+    threading.Thread(target=compute, daemon=True).start()
+    return result
