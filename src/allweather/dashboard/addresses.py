@@ -26,11 +26,11 @@ def named(part: str) -> str:
 
 
 def file_name(name: str, ending: str) -> str:
-    """The header that names a download, in plain letters and as it is.
+    r"""The header that names a download, in plain letters and as it is.
 
     Example:
         >>> file_name("köln/1", "csv")
-        'attachment; filename="k_ln_1.csv"; filename*=UTF-8\\'\\'k%C3%B6ln%2F1.csv'
+        'attachment; filename="k_ln_1.csv"; filename*=UTF-8\'\'k%C3%B6ln%2F1.csv'
     """
     simple = "".join(each if each.isascii() and (each.isalnum() or each in "-.") else "_" for each in name)
     return f"attachment; filename=\"{simple}.{ending}\"; filename*=UTF-8''{quote(f'{name}.{ending}', safe='')}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TypeVar
+
+from starlette.requests import Request
 
 Found = TypeVar("Found")
 AT_ONCE = threading.BoundedSemaphore(2)
@@ -22,15 +24,16 @@ class Aside:
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
 
-    async def run(self, work: Callable[[], Found], gone: Callable[[], Awaitable[bool]]) -> Found:
+    async def run(self, work: Callable[[], Found], reader: Request) -> Found:
         """The result of `work` in a thread of its own, or `Gone` where the reader left before its turn came.
 
         Args:
             work: computes; it may take long.
-            gone: whether the reader has left.
+            reader: the request that waits for it.
         """
         async with self._turn:
-            if await gone():
+            await reader.body()  # a connection that has ended says so after the body only
+            if await reader.is_disconnected():
                 raise Gone
             return await asyncio.shield(_in_thread(work))  # what has begun ends, and the next waits for it
 

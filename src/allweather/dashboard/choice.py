@@ -75,3 +75,9 @@ class Choice(BaseModel):
         """Equal for choices that mean the same: what does not matter to the objective is left out."""
         extra = {"dro": (self.distance, self.radius), "cvar": (self.level,)}
         return (self.objective, *extra.get(self.objective, ()))
+
+
+class FigureChoice(Choice):
+    """An objective, and how wide the reader's screen is."""
+
+    columns: Annotated[int, Field(ge=1, le=3, description="panels side by side, at most")] = 2

@@ -52,6 +52,11 @@ class Door:
         number = _number(self.host)
         return self.host == "localhost" if number is None else number.is_loopback
 
+    @property
+    def cookie(self) -> str:
+        """The name of the session's cookie: a browser gives its cookies to every port of a host."""
+        return f"allweather-{self.port}"
+
     def answers_to(self, host: str) -> bool:
         """Whether a request for this host is meant for us: a foreign name that leads here is an attack on browsers.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -14,15 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allweather.dashboard.body import limited
 from allweather.dashboard.door import Door
+from allweather.dashboard.patience import Patience
 from allweather.dashboard.problems import plain, problem
 from allweather.dashboard.sessions import LASTS, Sessions
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 OWN = ("same-origin", "none")
-WAIT = 1.0
-"""Seconds that a wrong token takes."""
-WAITING = 8
-"""Wrong tokens that may wait at once; further ones are turned away."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -41,10 +37,8 @@ HEADERS = {
 class Guard:
     """Lets requests through that were meant for us, by those who may make them."""
 
-    def __init__(self, app: ASGIApp, door: Door, sessions: Sessions) -> None:
-        self.app, self.door, self.sessions = app, door, sessions
-        self.cookie = f"allweather-{door.port}"  # a browser gives its cookies to every port of a host
-        self._waiting = 0
+    def __init__(self, app: ASGIApp, door: Door, sessions: Sessions, patience: Patience) -> None:
+        self.app, self.door, self.sessions, self.patience = app, door, sessions, patience
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -55,7 +49,7 @@ class Guard:
         scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")
         request = Request(scope, receive)
         new = self._remember(request)
-        dressed = _dressed(send, new and self._set_cookie(new, scope), scope["path"])
+        dressed = _dressed(send, new and self._set_cookie(new, scope))
         refusal = await self._refusal(request)
         if refusal is None:
             receive_again = await limited(request)
@@ -67,7 +61,7 @@ class Guard:
 
     def _remember(self, request: Request) -> str | None:
         """Find the request's session; a new one where everybody is let in and none is there yet."""
-        session = request.cookies.get(self.cookie)
+        session = request.cookies.get(self.door.cookie)
         known = self.sessions.valid(session)
         path = request.scope["path"]
         fresh = None if known or self.door.token is not None or _machine(path) else self.sessions.open()
@@ -95,7 +89,7 @@ class Guard:
         if self.door.token is None or path == "/login":
             return None
         if kind.lower() == "bearer":
-            return None if self.door.opens(token.strip()) else await self.wrong(request)
+            return None if self.door.opens(token.strip()) else await self._wrong(request)
         if request.state.session is not None:
             return None
         if path.startswith("/api/"):
@@ -104,19 +98,13 @@ class Guard:
             return plain(401, "your session has ended: log in again", {"hx-redirect": "/login"})
         return RedirectResponse(f"/login?then={quote(path, safe='')}", 303)
 
-    async def wrong(self, request: Request) -> Response:
-        """Answers a wrong token late, and not at all where many are tried at once."""
-        if self._waiting >= WAITING:
+    async def _wrong(self, request: Request) -> Response:
+        if not await self.patience.wait():
             return _said(request, 429, "too many wrong tokens at once", {"retry-after": "5"})
-        self._waiting += 1
-        try:
-            await asyncio.sleep(WAIT)
-        finally:
-            self._waiting -= 1
         return _said(request, 401, "this is not the token", {"www-authenticate": "Bearer"})
 
     def _set_cookie(self, session: str, scope: Scope) -> str:
-        return cookie(self.cookie, session, scope.get("scheme") == "https")
+        return cookie(self.door.cookie, session, scope.get("scheme") == "https")
 
 
 def cookie(name: str, session: str, secure: bool) -> str:
@@ -145,7 +133,7 @@ def _said(request: Request, status: int, detail: str, headers: dict[str, str] | 
     return (problem if request.scope["path"].startswith("/api/") else plain)(status, detail, headers)
 
 
-def _dressed(send: Send, cookie: str | None, path: str) -> Send:
+def _dressed(send: Send, cookie: str | None) -> Send:
     """Adds what every answer tells the browser."""
 
     async def dressed(message: Message) -> None:

@@ -48,7 +48,7 @@ class Outline:
         """The outline of a study as it is now."""
         last = opened.journal.last  # read first: what comes in meanwhile is news next time
         kept, trials = opened.kept, opened.history.trials
-        counts = Counter(trial.state for trial in trials)
+        counts = Counter[str](trial.state for trial in trials)
         costs = [trial.cost for trial in trials if trial.asked and trial.cost is not None]
         control = (kept.recipe or {}).get("control", {})
         return cls(

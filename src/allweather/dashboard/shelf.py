@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
+
+from starlette.requests import Request
 
 from allweather.dashboard.aside import Aside
 from allweather.dashboard.problems import NotHere
@@ -119,18 +121,17 @@ class Opened:
         """Take a trial out."""
         return self.tell(number, lambda known: Event("corrected", {"withdrawn": True}, known.number))
 
-    def remembered(self, key: Hashable) -> Any:
-        """What was computed for this purpose at the study's present state, or None."""
-        return self._recent.get((key, self.journal.last))
+    def add(self, rows: list[dict[str, Any]], left: Sequence[str]) -> list[Trial]:
+        """Data from before; with a notebook of its own, since it may wait for a worker that is asking."""
+        kept = Kept.of(self.journal)
+        return kept.notebook.decide(kept.teller.added(rows, left))
 
-    async def computed(
-        self, work: Callable[[Study], Found], gone: Callable[[], Awaitable[bool]], key: Hashable | None = None
-    ) -> Found:
+    async def computed(self, work: Callable[[Study], Found], reader: Request, key: Hashable | None = None) -> Found:
         """What `work` makes of the study, computed aside.
 
         Args:
             work: computes with the study.
-            gone: whether nobody waits for it any more.
+            reader: the request that waits for it.
             key: its purpose, by which the result is remembered until something happens in the study.
         """
 
@@ -142,9 +143,9 @@ class Opened:
                     found = work(self.study)
                     if key is not None:
                         self._recent.put((key, state), found)
-                return found  # type: ignore[no-any-return]
+                return found
 
-        return await self._aside.run(compute, gone)
+        return await self._aside.run(compute, reader)
 
 
 class Shelf:

@@ -53,4 +53,4 @@ def _trials(connection: Connection, study: int) -> int:
     added = sa.select(events.c.payload).where(events.c.study == study, events.c.trial.is_(None))
     table = connection.execute(added.order_by(events.c.number.desc()).limit(1)).scalar()
     rows = [] if table is None else json.loads(table).get("trials", [])
-    return max([-1 if asked is None else asked, *(row["number"] for row in rows)]) + 1
+    return max([-1 if asked is None else int(asked), *(int(row["number"]) for row in rows)]) + 1

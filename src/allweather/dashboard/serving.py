@@ -1,0 +1,74 @@
+"""Answering at an address until somebody ends it."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+
+import uvicorn
+
+from allweather.dashboard.app import create_app
+from allweather.dashboard.door import Door
+from allweather.errors import InvalidInput
+
+GRACE = 2
+"""Seconds that open requests are given when the server ends."""
+
+
+def serve(storage: str, door: Door, ready: Callable[[str], None] = lambda address: None) -> None:
+    """Show the studies of a database until the process is told to end.
+
+    Args:
+        storage: the database's address.
+        door: where to answer, and who may come in; port 0 takes any that is free.
+        ready: called with the page's address once it answers.
+    """
+    listening = _listen(door)
+    with listening:
+        door = replace(door, port=listening.getsockname()[1])
+        config = uvicorn.Config(
+            create_app(storage, door), log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False
+        )
+        server = _Announcing(config, lambda: ready(address_of(door)))
+        server.run(sockets=[listening])
+
+
+def address_of(door: Door) -> str:
+    """What to type into a browser.
+
+    Example:
+        >>> address_of(Door(host="::1", port=8000))
+        'http://[::1]:8000/'
+    """
+    host = f"[{door.host}]" if ":" in door.host else door.host
+    return f"http://{host}:{door.port}/"
+
+
+class _Announcing(uvicorn.Server):
+    """A server that says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+def _listen(door: Door) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(door.host, door.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, place = found[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(place)
+        listening.listen(128)
+    except OSError as trouble:
+        raise InvalidInput(
+            f"the dashboard cannot answer at {door.host}:{door.port}: {trouble.strerror or trouble}; "
+            "--port names another"
+        ) from None
+    return listening
