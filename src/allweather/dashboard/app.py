@@ -39,8 +39,10 @@ def create_app(storage: str, door: Door | None = None) -> FastAPI:
 
     Example:
         >>> import tempfile
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> create_app(f"sqlite:///{folder.name}/studies.db").title
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     app = create_app(f"sqlite:///{folder}/studies.db")
+        ...     app.state.shelf.database.close()
+        >>> app.title
         'allweather'
     """
     door, sessions, patience = door or Door(), Sessions(), Patience()

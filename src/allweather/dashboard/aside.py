@@ -32,8 +32,8 @@ class Aside:
             reader: the request that waits for it.
         """
         async with self._turn:
-            await reader.body()  # a connection that has ended says so after the body only
-            if await reader.is_disconnected():
+            # A body that nobody has read comes before the news that the reader has left.
+            if await reader.is_disconnected() or await reader.is_disconnected():
                 raise Gone
             return await asyncio.shield(_in_thread(work))  # what has begun ends, and the next waits for it
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from allweather.distances import Distance
 from allweather.objectives import DRO, CVaR, Expectation, Objective, WorstCase
@@ -75,6 +76,28 @@ class Choice(BaseModel):
         """Equal for choices that mean the same: what does not matter to the objective is left out."""
         extra = {"dro": (self.distance, self.radius), "cvar": (self.level,)}
         return (self.objective, *extra.get(self.objective, ()))
+
+
+def own(recipe: Mapping[str, Any] | None) -> Choice | None:
+    """A study's own objective, where it is one that can be chosen here.
+
+    Example:
+        >>> own({"objective": {"name": "dro", "distance": {"name": "kl", "radius": 0.1}}})
+        Choice(objective='dro', distance='kl', radius=0.1, level=0.2)
+        >>> own({"method": "wdrbo"}) is None
+        True
+    """
+    said = (recipe or {}).get("objective")
+    table: dict[str, Any] = {"name": said} if isinstance(said, str) else dict(said or {})
+    inner = table["distance"] if isinstance(table.get("distance"), dict) else {}
+    name = {"total-variation": "tv", "chi-squared": "chi2"}.get(inner.get("name", ""), inner.get("name"))
+    settings = {"distance": name, "radius": inner.get("radius"), "level": table.get("level")}
+    given = {"objective": table.get("name"), **{key: each for key, each in settings.items() if each is not None}}
+    plain = not set(inner) - {"name", "radius"} and not set(table) - {"name", "distance", "level"}
+    try:
+        return Choice.model_validate(given, strict=True) if plain and table else None
+    except ValidationError:
+        return None
 
 
 class FigureChoice(Choice):

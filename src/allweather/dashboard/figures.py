@@ -12,6 +12,7 @@ from allweather.dashboard.choice import Choice, FigureChoice
 from allweather.dashboard.problems import NotHere
 from allweather.dashboard.shelf import Opened
 from allweather.plots import STUDY_FIGURES
+from allweather.plots.axes import worded
 from allweather.recommendation import Recommendation
 from allweather.study import Study
 
@@ -33,6 +34,8 @@ class Advice:
 
     best: Recommendation
     plain: Recommendation
+    wanted: str
+    """The objective, in words."""
     complete: int
     """Trials it was learned from."""
     seconds: float
@@ -60,10 +63,12 @@ async def advised(opened: Opened, choice: Choice, reader: Request) -> Advice:
 
     def work(study: Study) -> Advice:
         started = time.perf_counter()
-        best = study.recommend(objective=choice.part())
+        outlook = study.outlook(objective=choice.part())
+        wanted = worded(outlook.belief.objective) if choice.objective == "own" else choice.words()
+        best = outlook.recommendation()
         plain = best if choice.key == UNROBUST.key else study.recommend(objective=UNROBUST.part())
         complete = len(opened.history.complete)
-        return Advice(best, plain, complete, time.perf_counter() - started)
+        return Advice(best, plain, wanted, complete, time.perf_counter() - started)
 
     return await opened.computed(work, reader, ("advice", choice.key))
 

@@ -17,6 +17,7 @@ from allweather.dashboard.render import partial, render
 from allweather.dashboard.rest import Here, Number
 from allweather.dashboard.shelf import Opened
 from allweather.errors import AllweatherError
+from allweather.study import Study
 from allweather.trials import Trial
 
 router = APIRouter(include_in_schema=False)
@@ -26,9 +27,12 @@ Form = Annotated[Posted, Depends(from_our_form)]
 @router.post("/studies/{name}/ask")
 async def ask(request: Request, opened: Here, posted: Form) -> Response:
     """A new trial, with the form that will tell what became of it."""
-    contexts = {} if opened.kept.teller.controlled else opened.kept.space.contexts
-    known = posted.row("context", contexts)
-    trial = await opened.computed(lambda study: study.ask(context=known), request)
+
+    def next_one(study: Study) -> Trial:
+        contexts = {} if opened.kept.teller.controlled else study.space.contexts
+        return study.ask(context=posted.row("context", contexts))
+
+    trial = await opened.computed(next_one, request)
     if not partial(request):
         return RedirectResponse(f"{_home(opened)}#trial-{trial.number}", 303)
     return _news(render(request, "_card.html", name=opened.name, card=Card.of(opened, trial)))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from allweather.dashboard.choice import own
 from allweather.dashboard.shelf import Opened
 from allweather.words import described
 
@@ -69,10 +70,13 @@ def wanted(recipe: Mapping[str, Any] | None) -> str:
 
     Example:
         >>> wanted({"objective": {"name": "dro", "distance": {"name": "tv", "radius": 0.2}}})
-        'dro (distance tv (radius 0.2))'
-        >>> wanted({"method": "wdrbo"})
-        'method wdrbo'
+        'the worst mean outcome when contexts shift by up to 0.2 in total variation'
+        >>> wanted({"method": "wdrbo", "objective": {"name": "mean-variance", "penalty": 0.5}})
+        'method wdrbo, mean-variance (penalty 0.5)'
     """
+    known = own(recipe)
+    if known is not None and recipe and "method" not in recipe:
+        return known.words()
     said = [f"method {_said(recipe['method'])}"] if recipe and "method" in recipe else []
     said += [_said(recipe["objective"])] if recipe and "objective" in recipe else []
     return ", ".join(said) or "the default: a good mean, also when contexts shift a little"

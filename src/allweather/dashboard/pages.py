@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 
-from allweather.dashboard.choice import DISTANCES, LARGEST, OBJECTIVES, Choice
+from allweather.dashboard.choice import DISTANCES, LARGEST, OBJECTIVES, Choice, own
 from allweather.dashboard.downloads import journal_of, table_of
 from allweather.dashboard.figures import ABOUT, advised, offered
 from allweather.dashboard.inputs import Card, Input
@@ -15,19 +16,26 @@ from allweather.dashboard.render import partial, render
 from allweather.dashboard.rest import Here, Number, shelf_of
 from allweather.dashboard.shelf import Opened
 from allweather.dashboard.sieve import Page, Sieve, cells
+from allweather.plots.axes import is_numeric
 
 router = APIRouter(include_in_schema=False)
 LISTED = 50
 """Studies on a page."""
 WAITING = 20
 """Trials that wait for their outcome, with a form each."""
-SLOW = 5.0
-"""Seconds: what takes longer is computed again only when somebody asks for it."""
 
 
 def chosen(request: Request) -> Choice:
     """The objective that an address names."""
     return Choice.model_validate(dict(request.query_params))
+
+
+def begun(choice: Choice, opened: Opened) -> Choice:
+    """What the sliders begin with: the study's own radius or level, until somebody chooses."""
+    like = own(opened.kept.recipe)
+    if choice.model_fields_set or like is None:
+        return choice
+    return like.model_copy(update={"objective": "own"})
 
 
 def sifted(request: Request) -> Sieve:
@@ -69,10 +77,11 @@ def pulse(request: Request, opened: Here, seen: Annotated[int, Query(ge=0, le=10
 @router.get("/studies/{name}/recommendation")
 async def recommendation(request: Request, opened: Here, wanted: Chosen) -> Response:
     """What to decide, in words."""
-    said: dict[str, Any] = {"outline": Outline.of(opened), "choice": wanted, "advice": None, "slow": SLOW}
-    if said["outline"].complete and not said["outline"].why_not:
-        said["advice"] = await advised(opened, wanted, request)
-    return render(request, "_recommendation.html" if partial(request) else "recommendation.html", **said)
+    outline = await run_in_threadpool(Outline.of, opened)
+    possible = outline.complete and not outline.why_not
+    advice = await advised(opened, wanted, request) if possible else None
+    template = "_recommendation.html" if partial(request) else "recommendation.html"
+    return render(request, template, outline=outline, advice=advice)
 
 
 @router.get("/studies/{name}/pending")
@@ -117,7 +126,7 @@ def everything(opened: Opened, choice: Choice, sieve: Sieve) -> dict[str, Any]:
     contexts = [] if opened.kept.teller.controlled else opened.kept.space.contexts.items()
     return {
         "outline": Outline.of(opened),
-        "choice": choice,
+        "choice": begun(choice, opened),
         "objectives": OBJECTIVES,
         "distances": DISTANCES,
         "largest": LARGEST,
@@ -139,9 +148,12 @@ def tabled(opened: Opened, sieve: Sieve) -> dict[str, Any]:
     variables = list(opened.kept.space.variables)
     paid = ["cost"] if opened.kept.teller.controlled else []
     found = Page.of(opened.history.trials, sieve)
+    words = [name for name, each in opened.kept.space.variables.items() if not is_numeric(each)]
+    columns = ["trial", *variables, *paid, "value"]
     return {
         "name": opened.name,
-        "columns": ["trial", *variables, *paid, "value"],
+        "columns": columns,
+        "numeric": [each for each in columns if each not in ("trial", *words)],
         "variables": variables,
         "states": STATES,
         "sieve": sieve,

@@ -150,7 +150,8 @@ def add(opened: Here, table: AddIn) -> TrialsOut:
 @one.get("/recommendation", tags=["results"], responses=said(404, 409))
 async def recommendation(request: Request, opened: Here, wanted: Wanted) -> RecommendationOut:
     """The decision whose objective is best under what the study knows: not the luckiest trial."""
-    return described((await advised(opened, wanted, request)).best, wanted)
+    advice = await advised(opened, wanted, request)
+    return described(advice.best, advice.wanted)
 
 
 @one.get("/figures", tags=["results"])
@@ -179,13 +180,13 @@ def table(opened: Here) -> Response:
     return table_of(opened)
 
 
-def described(best: Recommendation, wanted: Choice) -> RecommendationOut:
+def described(best: Recommendation, wanted: str) -> RecommendationOut:
     """A recommendation as it is sent."""
     frontier = None if best.frontier is None else plain(best.frontier.to_dict("records"))
     said = {name: plain(getattr(best, name)) for name in ("decision", "value", "interval", "expected", "cost")}
     return RecommendationOut(
         **said,
-        objective=wanted.words(),
+        objective=wanted,
         distance=best.distance,
         radius=best.radius,
         curve=plain(best.curve.to_dict("records")),

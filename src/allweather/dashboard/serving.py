@@ -28,7 +28,11 @@ def serve(storage: str, door: Door, ready: Callable[[str], None] = lambda addres
     with listening:
         door = replace(door, port=listening.getsockname()[1])
         config = uvicorn.Config(
-            create_app(storage, door), log_level="warning", timeout_graceful_shutdown=GRACE, server_header=False
+            create_app(storage, door),
+            log_level="warning",
+            ws="none",
+            timeout_graceful_shutdown=GRACE,
+            server_header=False,
         )
         server = _Announcing(config, lambda: ready(address_of(door)))
         server.run(sockets=[listening])
