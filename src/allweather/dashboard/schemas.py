@@ -167,7 +167,7 @@ class RecommendationOut(Model):
     decision: dict[str, Any]
     objective: str = Field(description="what was wanted, in words")
     value: float | None = Field(description="the objective's posterior median; null where its target is not reached")
-    interval: tuple[float | None, float | None] = Field(description="90% credible")
+    interval: list[float | None] = Field(min_length=2, max_length=2, description="90% credible")
     expected: float | None = Field(description="the mean outcome under the contexts believed in")
     distance: str = Field(description="what radii of the curve are measured in")
     radius: float
