@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
 
+from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 
 from allweather.dashboard.addresses import file_name
+from allweather.dashboard.choice import Choice
 from allweather.dashboard.shelf import Opened
+from allweather.report import report_html
 from allweather.storage import export_lines
 
 LINES = 500
@@ -31,6 +34,13 @@ def table_of(opened: Opened) -> Response:
     table = opened.history.table().map(tame).rename(columns=tame)
     named = {"content-disposition": file_name(opened.name, "csv")}
     return Response(table.to_csv(), headers=named, media_type="text/csv; charset=utf-8")
+
+
+async def report_of(opened: Opened, choice: Choice, reader: Request) -> Response:
+    """The report for an objective: a page of its own, which a browser saves and never opens as one of ours."""
+    text = await opened.computed(lambda study: report_html(study, choice.part()), reader)
+    named = {"content-disposition": file_name(opened.name, "html"), "content-security-policy": "sandbox"}
+    return Response(text, headers=named, media_type="text/html; charset=utf-8")
 
 
 def tame(cell: Any) -> Any:

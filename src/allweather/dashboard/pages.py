@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from allweather.dashboard.choice import DISTANCES, LARGEST, OBJECTIVES, Choice, own
-from allweather.dashboard.downloads import journal_of, table_of
+from allweather.dashboard.downloads import journal_of, report_of, table_of
 from allweather.dashboard.figures import ABOUT, advised, offered
 from allweather.dashboard.inputs import Card, Input
 from allweather.dashboard.outline import STATES, Outline
@@ -113,6 +113,12 @@ def journal(opened: Here) -> Response:
 def table(opened: Here) -> Response:
     """The trials, as a file for a spreadsheet."""
     return table_of(opened)
+
+
+@router.get("/studies/{name}/report.html")
+async def report(request: Request, opened: Here, wanted: Chosen) -> Response:
+    """The study in one file, to send to somebody."""
+    return await report_of(opened, wanted, request)
 
 
 @router.get("/api/docs")

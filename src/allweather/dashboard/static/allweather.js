@@ -109,6 +109,8 @@
     if (!chooser.reportValidity()) return;
     window.htmx.trigger(recommendation, "refresh");
     figures.forEach((each) => each.wanted(true));
+    const report = document.getElementById("report");
+    report.search = new URLSearchParams(new FormData(chooser)).toString();
   }, 250);
   if (chooser) {
     chooser.addEventListener("input", (event) => {
