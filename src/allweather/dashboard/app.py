@@ -93,7 +93,7 @@ async def _refused(request: Request, mistake: Exception) -> Response:
 
 
 async def _gone(request: Request, mistake: Exception) -> Response:
-    return Response(status_code=499)
+    return _answer(request, 503, "the server is ending")
 
 
 def _documented(app: FastAPI, door: Door) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
@@ -15,14 +15,15 @@ AT_ONCE = threading.BoundedSemaphore(2)
 
 
 class Gone(Exception):
-    """Nobody waits for the answer any more."""
+    """Nobody waits for the answer any more, or the server is ending."""
 
 
 class Aside:
     """Where one study computes; a request that waits for its turn costs nothing."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()
+        self._turn, self._ended = asyncio.Lock(), False
+        self._current: asyncio.Future[Any] | None = None
 
     async def run(self, work: Callable[[], Found], reader: Request) -> Found:
         """The result of `work` in a thread of its own, or `Gone` where the reader left before its turn came.
@@ -33,9 +34,16 @@ class Aside:
         """
         async with self._turn:
             # A body that nobody has read comes before the news that the reader has left.
-            if await reader.is_disconnected() or await reader.is_disconnected():
+            if self._ended or await reader.is_disconnected() or await reader.is_disconnected():
                 raise Gone
-            return await asyncio.shield(_in_thread(work))  # what has begun ends, and the next waits for it
+            self._current = result = _in_thread(work)
+            return await asyncio.shield(result)  # what has begun ends, and the next waits for it
+
+    def end(self) -> None:
+        """Let go of all who wait: the server is ending."""
+        self._ended = True
+        if self._current is not None and not self._current.done():
+            self._current.set_exception(Gone())
 
 
 def _in_thread(work: Callable[[], Found]) -> asyncio.Future[Found]:

@@ -147,6 +147,10 @@ class Opened:
 
         return await self._aside.run(compute, reader)
 
+    def end(self) -> None:
+        """Let go of all who wait for a computation."""
+        self._aside.end()
+
 
 class Shelf:
     """All studies of a database."""
@@ -167,6 +171,12 @@ class Shelf:
             while len(self._open) > OPEN:
                 self._open.popitem(last=False)
         return found
+
+    def end(self) -> None:
+        """Let go of all who wait for a computation: the server is ending."""
+        with self._lock:
+            for opened in self._open.values():
+                opened.end()
 
     def page(self, limit: int, offset: int) -> tuple[list[Glance], int]:
         """Some studies by name, and how many there are."""
