@@ -47,6 +47,10 @@
     }
 
     async load() {
+      if (document.getElementById("outline").dataset.complete === "0") {
+        this.state.textContent = "There is nothing to draw yet.";
+        return;
+      }
       if (this.loading) this.loading.abort();
       const mine = (this.loading = new AbortController());
       this.stale = false;
