@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -48,18 +47,18 @@ class Outline:
     def of(cls, opened: Opened) -> Outline:
         """The outline of a study as it is now."""
         last = opened.journal.last  # read first: what comes in meanwhile is news next time
-        kept, trials = opened.kept, opened.history.trials
-        counts = Counter[str](trial.state for trial in trials)
-        costs = [trial.cost for trial in trials if trial.asked and trial.cost is not None]
+        kept, states = opened.kept, opened.by_state
+        controlled = kept.teller.controlled
+        costs = [each.cost or 0 for each in opened.history.trials if each.asked] if controlled else []
         control = (kept.recipe or {}).get("control", {})
         return cls(
             name=opened.name,
             direction=kept.direction,
             variables={name: described(variable) for name, variable in kept.space.variables.items()},
-            counts={state: counts[state] for state in STATES if counts[state]},
+            counts={state: len(states[state]) for state in STATES if state in states},
             last=last,
             wanted=wanted(kept.recipe),
-            spent=sum(costs) if kept.teller.controlled else None,
+            spent=sum(costs) if controlled else None,
             budget=control.get("budget"),
             why_not=opened.why_not,
         )

@@ -145,7 +145,7 @@ def everything(opened: Opened, choice: Choice, sieve: Sieve) -> dict[str, Any]:
 
 def waiting(opened: Opened) -> dict[str, Any]:
     """The trials that wait for their outcome, the newest first."""
-    found = [each for each in reversed(opened.history.trials) if each.state == "pending"]
+    found = opened.by_state.get("pending", [])[::-1]
     return {"cards": [Card.of(opened, each) for each in found[:WAITING]], "further": len(found) - WAITING}
 
 
@@ -153,7 +153,7 @@ def tabled(opened: Opened, sieve: Sieve) -> dict[str, Any]:
     """A page of the table of trials."""
     variables = list(opened.kept.space.variables)
     paid = ["cost"] if opened.kept.teller.controlled else []
-    found = Page.of(opened.history.trials, sieve)
+    found = Page.of(opened.by_state.get(sieve.state, []) if sieve.state else opened.history.trials, sieve)
     words = [name for name, each in opened.kept.space.variables.items() if not is_numeric(each)]
     columns = ["trial", *variables, *paid, "value"]
     return {

@@ -102,7 +102,7 @@ def trials(
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
 ) -> TrialsOut:
     """Trials in the order of their numbers."""
-    fitting = [trial for trial in opened.history.trials if state is None or trial.state == state]
+    fitting = opened.history.trials if state is None else opened.by_state.get(state, [])
     return TrialsOut(trials=[TrialOut.of(each) for each in fitting[offset : offset + limit]], total=len(fitting))
 
 

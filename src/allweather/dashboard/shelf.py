@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -69,6 +69,7 @@ class Opened:
         self._aside, self._recent = Aside(), Recent(KEPT)
         self._kept: Kept | None = None
         self._study: Study | None = None
+        self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
 
     @property
     def name(self) -> str:
@@ -104,6 +105,17 @@ class Opened:
         except InvalidInput as reason:
             return str(reason)
         return None
+
+    @property
+    def by_state(self) -> Mapping[str, Sequence[Trial]]:
+        """All trials by their state, in order; sorted once for as long as nothing happens."""
+        trials = self.history.trials
+        if self._sorted[0] is not trials:
+            found: dict[str, list[Trial]] = {}
+            for trial in trials:
+                found.setdefault(trial.state, []).append(trial)
+            self._sorted = trials, found
+        return self._sorted[1]
 
     def find(self, number: int) -> Trial:
         """A trial as it is now."""

@@ -48,7 +48,7 @@ class Sieve(BaseModel):
 
     def sifted(self, trials: Sequence[Trial]) -> list[Trial]:
         """The trials that are wanted, in the order that is wanted."""
-        kept = [trial for trial in reversed(trials) if self._keeps(trial)]
+        kept = [trial for trial in reversed(trials) if self._keeps(trial)] if self._chosen else list(reversed(trials))
         name = self.sort.removeprefix("-")
         if self.sort == "-trial":
             return kept
@@ -61,6 +61,10 @@ class Sieve(BaseModel):
         """These choices with some changed, as they stand in an address."""
         said = {**self.model_dump(exclude_defaults=True, exclude_none=True), **changes}
         return urlencode(said)
+
+    @property
+    def _chosen(self) -> bool:
+        return bool(self.state or self.text or self.variable)
 
     def _keeps(self, trial: Trial) -> bool:
         if self.state and trial.state != self.state:

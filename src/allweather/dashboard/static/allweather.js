@@ -14,6 +14,19 @@
     };
   };
 
+  // Figures are computed one after the other, those on the screen only: a browser has few connections to a server.
+  const line = [];
+  let current = null;
+  const next = async () => {
+    while (!current && line.length) {
+      current = line.shift();
+      if (current.seen && current.stale) await current.load();
+      const done = current;
+      current = null;
+      done.settle();
+    }
+  };
+
   class Figure {
     constructor(element) {
       this.element = element;
@@ -22,52 +35,53 @@
       this.caption = element.querySelector("figcaption");
       this.seen = false; // on the screen now
       this.stale = true;
-      this.again = false;
-      this.seconds = 0;
+      this.seconds = 0; // that it took the last time
       this.loading = null;
     }
 
     wanted(chosen) {
       this.stale = true;
-      if (this.loading && !chosen) this.again = true;
-      else if (this.seen && (chosen || this.seconds <= SLOW)) this.load();
-      else if (this.seen) this.offer();
+      if (chosen) this.seconds = 0;
+      if (chosen && this.loading) this.loading.abort();
+      this.settle();
     }
 
     shown(seen) {
       this.seen = seen;
-      if (seen && this.stale && !this.loading) this.load();
+      this.settle();
+    }
+
+    settle() {
+      if (!this.stale || !this.seen || this === current || line.includes(this)) return;
+      if (document.getElementById("outline").dataset.complete === "0") {
+        this.state.textContent = "There is nothing to draw yet.";
+      } else if (this.seconds > SLOW) {
+        this.offer();
+      } else {
+        this.state.textContent = "Computing ...";
+        line.push(this);
+        next();
+      }
     }
 
     offer() {
       const button = document.createElement("button");
       button.textContent = "Draw again";
-      button.addEventListener("click", () => this.load());
+      button.addEventListener("click", () => this.wanted(true));
       this.state.replaceChildren("Something has happened since. ", button);
     }
 
     async load() {
-      if (document.getElementById("outline").dataset.complete === "0") {
-        this.state.textContent = "There is nothing to draw yet.";
-        return;
-      }
-      if (this.loading) this.loading.abort();
-      const mine = (this.loading = new AbortController());
+      this.loading = new AbortController();
       this.stale = false;
       this.element.setAttribute("aria-busy", "true");
-      this.state.textContent = "Computing ...";
       try {
-        await this.draw(mine.signal);
+        await this.draw(this.loading.signal);
       } catch (trouble) {
-        if (trouble.name === "AbortError") return;
-        this.fail(trouble.message);
+        if (trouble.name !== "AbortError") this.fail(trouble.message);
       }
       this.element.removeAttribute("aria-busy");
       this.loading = null;
-      if (this.again) {
-        this.again = false;
-        this.wanted(false);
-      }
     }
 
     async draw(signal) {
