@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from allweather.dashboard.outline import Outline
-from allweather.storage import Glance
+from allweather.storage.glance import Glance
 from allweather.trials import Trial
 from allweather.words import fields
 

@@ -14,7 +14,8 @@ from allweather.dashboard.problems import NotHere
 from allweather.errors import InvalidInput
 from allweather.history import History
 from allweather.recipes import Kept
-from allweather.storage import Database, Event, Glance, Journal, glances, how_many
+from allweather.storage import Database, Event, Journal
+from allweather.storage.glance import Glance, glances, how_many
 from allweather.study import Study
 from allweather.telling import Say
 from allweather.trials import Trial
