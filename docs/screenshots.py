@@ -40,6 +40,7 @@ budget = 60
 [variables]
 ph = { lower = 4, upper = 9 }
 light = { lower = 0, upper = 1 }
+rain = { lower = 0, upper = 1, context = true }
 """
 WIDTHS = {"wide": (1280, 900), "phone": (390, 844)}
 
@@ -56,8 +57,8 @@ def fill(storage: str) -> None:
     farm = Recipe.from_toml(FARM).study(storage)
     for _ in range(14):
         trial = farm.ask()
-        row = {"light": chance.random(), **trial.decision}
-        outcome = 10 - 2 * abs(row["ph"] - 6.2) - 3 * abs(row["light"] - 0.7) + chance.gauss(0, 0.2)
+        row = {"light": chance.random(), "rain": chance.betavariate(2, 3), **trial.decision}
+        outcome = 10 - 2 * abs(row["ph"] - 6.2) - 3 * abs(row["light"] - row["rain"]) + chance.gauss(0, 0.2)
         farm.tell(trial, outcome, context={name: row[name] for name in trial.left})
 
 
@@ -125,7 +126,7 @@ def _settled(page: Page, which: str) -> None:
     page.locator(".said").wait_for()
     for figure in page.locator(".figure").all():
         figure.scroll_into_view_if_needed()
-        page.locator(f"#{figure.get_attribute('id')}[data-drawn]").wait_for()
+        page.locator(f"#{figure.get_attribute('id')}:is([data-drawn], [data-failed])").wait_for()
     page.evaluate("window.scrollTo(0, 0)")
 
 

@@ -14,6 +14,19 @@
     };
   };
 
+  // On a narrow screen letters are smaller, and long titles go on in a second line.
+  const wrapped = (text) => text.replace(/(.{20,34}) /g, "$1<br>");
+  const narrow = (layout) => {
+    layout.font = { ...layout.font, size: 11 };
+    (layout.annotations || []).forEach((each) => Object.assign(each, { text: wrapped(each.text), font: { size: 12 } }));
+    const titles = Object.keys(layout).filter((name) => /^xaxis/.test(name)).map((name) => layout[name].title || {});
+    titles.forEach((title) => (title.text = wrapped(title.text || "")));
+    if (!titles.some((title) => title.text.includes("<br>"))) return;
+    layout.legend = { ...layout.legend, y: layout.legend.y - 0.08 };
+    layout.height += 30;
+    layout.margin = { ...layout.margin, b: layout.margin.b + 30 };
+  };
+
   // Figures are computed one after the other, those on the screen only: a browser has few connections to a server.
   const line = [];
   let current = null;
@@ -94,15 +107,18 @@
       const timing = /dur=(\d+)/.exec(answer.headers.get("server-timing") || "");
       this.seconds = timing ? timing[1] / 1000 : 0;
       const layout = { ...found.figure.layout, uirevision: "kept", autosize: true };
+      if (this.plot.clientWidth < 480) narrow(layout);
       await window.Plotly.react(this.plot, found.figure.data, layout, { responsive: true, displaylogo: false });
       this.state.textContent = "";
+      delete this.element.dataset.failed;
       this.caption.textContent = found.says;
       this.plot.setAttribute("aria-label", found.says);
       this.element.dataset.drawn = String(Number(this.element.dataset.drawn || 0) + 1);
     }
 
     fail(message) {
-      this.state.textContent = message;
+      this.state.textContent = `This figure cannot be drawn: ${message}`;
+      this.element.dataset.failed = "";
       window.Plotly.purge(this.plot);
     }
   }
