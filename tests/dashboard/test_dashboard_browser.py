@@ -164,6 +164,9 @@ def test_the_table_filters_and_pages_in_place(server, page):
     page.locator("#trials th[aria-sort=descending]", has_text="order").wait_for()
     cells = [float(each) for each in page.locator("#trials tbody tr td:nth-child(2)").all_inner_texts()]
     assert cells == sorted(cells, reverse=True)
+    page.locator("#filters").get_by_label("to", exact=True).fill("80")
+    page.wait_for_function("n => document.querySelectorAll('#trials tbody tr').length < n", arg=len(cells))
+    assert page.locator("#trials th[aria-sort=descending]").inner_text() == "order ↓"
 
 
 def test_ask_and_tell_without_a_script(server, chromium):

@@ -32,7 +32,7 @@ def started(kiosk, tmp_path):
             stderr=subprocess.PIPE,
         )
         running.append(process)
-        address = re.search(r"http://\S+", process.stdout.readline()).group(0)
+        address = re.search(r"http://[^\s\"]+", process.stdout.readline()).group(0)
         return process, address
 
     yield start
@@ -44,7 +44,7 @@ def started(kiosk, tmp_path):
 
 
 def test_it_answers_here_and_ends_when_told(started):
-    process, address = started()
+    process, address = started("--json")
     assert address.startswith("http://127.0.0.1:")
     assert "kiosk" in httpx.get(address).text
     process.send_signal(signal.SIGTERM)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from allweather.cli.app import app, speak
-from allweather.cli.place import Place, Url
+from allweather.cli.place import AsJson, Place, Url
 from allweather.errors import InvalidInput
 
 Token = Annotated[
@@ -32,6 +32,7 @@ def dashboard(
     token: Token = None,
     host_name: Names = None,
     open_it: Annotated[bool, typer.Option("--open", help="open it in a browser")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show studies in a browser, live: look, ask and tell; with a REST interface for programs.
 
@@ -42,11 +43,11 @@ def dashboard(
     except ImportError as missing:
         raise InvalidInput(f"dashboard needs FastAPI: pip install 'allweather[dashboard]' ({missing})") from None
     door = Door(host, port, token, tuple(host_name or ()))
-    place = Place(storage, None, False)
+    place = Place(storage, None, as_json)
     place.database().close()  # what is wrong with it is said before anybody is let in
 
     def ready(address: str) -> None:
-        speak(f"The studies are at {address} (Ctrl-C ends it)")
+        place.say({"address": address}, lambda: speak(f"The studies are at {address} (Ctrl-C ends it)"))
         if open_it:
             webbrowser.open(address)
 

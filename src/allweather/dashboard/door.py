@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from allweather.errors import InvalidInput, require
 
@@ -28,7 +28,7 @@ class Door:
 
     host: str = "127.0.0.1"
     port: int = 8080
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     names: tuple[str, ...] = ()
     """Further names that the server may be called by, such as that of a proxy in front of it."""
 
