@@ -22,6 +22,7 @@ browser:
 
 pictures: $(INSTALLED) browser
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/screenshots.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
