@@ -29,7 +29,7 @@ def test_every_figure_of_every_study_is_drawn_or_says_why_not(study, name):
         assert len(picture.matplotlib().axes) >= len(picture.panels)
         assert picture.says.endswith(".")
     else:
-        with pytest.raises(aw.InvalidInput, match=rf"plots.{name}\(study=...\)` must be of a study"):
+        with pytest.raises(aw.InvalidInput, match=rf"plots.{name}\(study=...\)` needs"):
             plots.STUDY_FIGURES[name](study())
 
 
@@ -167,7 +167,7 @@ def test_a_method_that_ignores_contexts():
     picture = plots.slices(study)
     assert [panel.x for panel in picture.panels] == ["order"]
     assert plots.profile(study).panels
-    with pytest.raises(aw.InvalidInput, match="looks at contexts, got 'one that does not'"):
+    with pytest.raises(aw.InvalidInput, match="needs contexts, which can shift"):
         plots.robustness(study)
 
 
