@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: demo test browser pictures lint bench docs format clean
+.PHONY: demo test browser pictures integrations lint bench docs format clean
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/newsvendor.py
@@ -22,6 +22,11 @@ browser:
 
 pictures: $(INSTALLED) browser
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/screenshots.py
+
+# Each in an environment of its own, with that tool and nothing else: some minutes.
+integrations:
+	$(PYTHON) tests/integrations/clean_environments.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

@@ -564,3 +564,21 @@ def test_refuses_by_name(make, said):
     with pytest.raises(aw.InvalidInput) as caught:
         make()
     assert said in str(caught.value)
+
+
+def test_trials_can_be_added_to_another_study():
+    study = aw.Study(SPACE_OF_ADDING, seed=1)
+    study.add([{"order": 0.2, "demand": 0.3, "value": 1.0}, {"order": 0.4, "demand": 0.5, "value": 2.0}])
+    trials = study.trials()
+    again = aw.Study(SPACE_OF_ADDING, seed=1)
+    again.add(trials)
+    again.add(trials.iloc[0])
+    again.add(trials.reset_index())
+    assert again.trials()["value"].tolist() == [1.0, 2.0, 1.0, 1.0, 2.0]
+    study.ask()
+    with pytest.raises(aw.InvalidInput, match=r"row 2 .*state` must be of a complete trial.*got 'pending'"):
+        again.add(study.trials())
+    assert len(again.trials()) == 5
+
+
+SPACE_OF_ADDING = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1))

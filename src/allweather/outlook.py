@@ -117,9 +117,10 @@ class Outlook:
 
     def outcomes(self, decisions: Sequence[Row], contexts: Sequence[Row]) -> Outcomes:
         """What is believed about the outcome of every decision in every context."""
-        points = self.space.contexts.encode(contexts)
-        if not points.shape[1] or not self.reference.points.shape[1]:  # contexts are not looked at
-            points = points[:, :0]
+        if self.reference.points.shape[1]:
+            points = self.space.contexts.encode(contexts)
+        else:  # contexts are not looked at
+            points = torch.zeros(len(contexts), 0, dtype=torch.float64)
         with torch.no_grad():
             mean, sd = self.belief.surrogate.field(points)(self.space.decisions.encode(decisions))
         return Outcomes(self.sign * mean.numpy(), sd.numpy())

@@ -143,6 +143,8 @@ def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, .
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
     """The rows of a DataFrame, a CSV file, a list of dictionaries or a single one."""
+    if getattr(table, "ndim", 2) == 1 and hasattr(table, "to_dict"):  # one row of a DataFrame
+        return [dict(table.to_dict())]
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
         return [dict(row) for row in table.to_dict("records")]
     if isinstance(table, Mapping):

@@ -29,7 +29,7 @@ def test_every_figure_of_every_study_is_drawn_or_says_why_not(study, name):
         assert len(picture.matplotlib().axes) >= len(picture.panels)
         assert picture.says.endswith(".")
     else:
-        with pytest.raises(aw.InvalidInput, match=rf"plots.{name}\(study=...\)` must be of a study"):
+        with pytest.raises(aw.InvalidInput, match=rf"plots.{name}\(study=...\)` needs"):
             plots.STUDY_FIGURES[name](study())
 
 
@@ -159,6 +159,46 @@ def test_slices_are_the_posterior():
     assert len(marks(picture, plots.Dots)[0].x) == 14
     with pytest.raises(aw.InvalidInput, match=r"plots.slices\(context=...\)"):
         plots.slices(study, context="order")
+
+
+def test_a_method_that_ignores_contexts():
+    study = aw.Study(stall().space, method="gp-ucb", seed=1)
+    study.add(stall().trials())
+    picture = plots.slices(study)
+    assert [panel.x for panel in picture.panels] == ["order"]
+    assert plots.profile(study).panels
+    with pytest.raises(aw.InvalidInput, match="needs contexts, which can shift"):
+        plots.robustness(study)
+
+
+@pytest.mark.parametrize("values", [[1.0], [2.0, 2.0, 2.0], [1e-9, 1e9]])
+def test_few_and_awkward_outcomes_are_drawn(values):
+    study = aw.Study(stall().space, objective=aw.DRO(aw.TotalVariation(0.0)), seed=1)
+    study.add([{"order": 0.5, "demand": 0.5, "value": value} for value in values])
+    for name, draw in plots.STUDY_FIGURES.items():
+        if name != "frontier":
+            draw(study).plotly()
+            draw(study).matplotlib()
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        aw.Expectation(),
+        aw.WorstCase(),
+        aw.CVaR(0.2),
+        aw.General(1.0, 0.5, aw.MMD(0.1)),
+        aw.RobustSatisficing(99.0, aw.TotalVariation(0)),
+        aw.WorstCaseSensitivity(aw.TotalVariation(0)),
+        aw.LipschitzRegularised(0.2),
+        aw.DRO(aw.ChiSquared(1e6)),
+    ],
+)
+def test_every_objective_is_drawn(objective):
+    for name in ("robustness", "contexts", "profile"):
+        picture = plots.STUDY_FIGURES[name](stall(), objective)
+        assert picture.plotly().data
+        assert picture.matplotlib().axes
 
 
 def test_outcomes_are_in_the_users_direction():

@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from allweather.cli.words import clean
 from allweather.errors import AllweatherError, BudgetSpent
 from allweather.storage import Conflict, StorageError
+from allweather.words import clean
 
 INVALID, STORAGE, BUDGET = 2, 3, 4
 """Exit codes; 0 is fine, 1 is unexpected."""
@@ -23,7 +23,8 @@ Example: allweather init kiosk.toml; allweather ask; allweather tell 0 42.5 --co
 Exit codes: 0 done, 1 unexpected, 2 a mistake in what was given, 3 the storage, 4 the budget is spent.
 """
 ORDER = (
-    *("init", "ask", "tell", "correct", "add", "recommend", "show", "plot", "report", "run", "export", "import"),
+    *("init", "ask", "tell", "correct", "add", "recommend", "show", "dashboard", "plot", "report", "run"),
+    *("export", "import"),
     *("methods", "problems", "bench", "figures", "reproduce"),
 )
 console, trouble = Console(), Console(stderr=True)

@@ -11,11 +11,11 @@ import typer
 from allweather.cli.app import app, speak
 from allweather.cli.beginning import text_of
 from allweather.cli.place import Place, studied
-from allweather.cli.words import assignments, brief, clean, fields, numbers, outcome, row
 from allweather.errors import InvalidInput, require
 from allweather.recommendation import Recommendation
 from allweather.storage import Event
 from allweather.trials import Trial, rows_of
+from allweather.words import assignments, brief, clean, fields, numbers, outcome, row
 
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="the trial's number")]
 Values = Annotated[list[str] | None, typer.Argument(metavar="VALUE...", help="the outcome, or several of one trial")]

@@ -13,11 +13,11 @@ from typing import Annotated, Any, NamedTuple
 import sqlalchemy as sa
 import typer
 
-from allweather.cli.words import plain
 from allweather.errors import InvalidInput
 from allweather.recipes import Kept
 from allweather.storage import Database, Journal, StorageError, names
 from allweather.study import Study
+from allweather.words import plain
 
 DEFAULT = "sqlite:///allweather.db"
 Url = Annotated[

@@ -15,9 +15,9 @@ from allweather.cli.app import app, complain, speak, trouble
 from allweather.cli.calls import Caller
 from allweather.cli.crew import Crew
 from allweather.cli.place import Place, studied
-from allweather.cli.words import fields, outcome, row
 from allweather.errors import BudgetSpent, require
 from allweather.trials import Trial
+from allweather.words import fields, outcome, row
 
 STOPPED = 130
 """Exit code after Ctrl-C, as of any program."""

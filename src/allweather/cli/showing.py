@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -12,10 +12,9 @@ from rich.text import Text
 
 from allweather.cli.app import app, console, speak
 from allweather.cli.place import Place, studied
-from allweather.cli.words import brief, clean, fields, outcome, row
 from allweather.recipes import Kept
 from allweather.trials import Trial
-from allweather.variables import Choice, Context, Integer, Variable
+from allweather.words import brief, clean, described, fields, outcome, row
 
 LAST = 20
 """Trials that are shown where not all are wanted."""
@@ -41,22 +40,6 @@ def show(
         "trials": [fields(trial) for trial in trials],
     }
     place.say(document, lambda: _aloud(kept, trials if everything else trials[-LAST:]))
-
-
-def described(variable: Variable) -> str:
-    """A variable in a few words.
-
-    Example:
-        >>> described(Context(0, 9))
-        'happens, 0 to 9'
-    """
-    inner = variable.variable if isinstance(variable, Context) else variable
-    role = "happens" if isinstance(variable, Context) else "decided"
-    if isinstance(inner, Choice):
-        return f"{role}, {' | '.join(str(option) for option in inner.options)}"
-    limits: Any = inner
-    kind = "whole, " if isinstance(inner, Integer) else "log scale, " if limits.log else ""
-    return f"{role}, {kind}{limits.lower:g} to {limits.upper:g}"
 
 
 def _aloud(kept: Kept, trials: tuple[Trial, ...]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from allweather.distances import Distance
-from allweather.errors import require
+from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
 from allweather.outlook import Outlook
 from allweather.registry import kebab
@@ -72,11 +72,9 @@ def chosen(box: Box, name: str | None, where: str) -> list[str]:
 
 def require_contexts(outlook: Outlook, where: str) -> None:
     """Refuse a study in which nothing is left to chance."""
-    known = outlook.reference.points.shape[1] > 0
-    left = (
-        "one that does not" if not outlook.control else f"one that decides {', '.join(outlook.control)}, which is all"
-    )
-    require(known, where, "be of a study that looks at contexts", left)
+    if not outlook.reference.points.shape[1]:
+        decided = ", ".join(outlook.control) or "or what happens is not looked at"
+        raise InvalidInput(f"`{where}` needs contexts, which can shift; here everything is decided, {decided}")
 
 
 def short(value: Value) -> str:

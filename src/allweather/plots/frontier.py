@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from allweather.errors import require
+from allweather.errors import InvalidInput
 from allweather.objectives import Objective
 from allweather.plots.axes import short, worded
 from allweather.plots.marks import BLUE, PALETTE, VERMILLION, Dots, Line, Panel
@@ -34,9 +34,8 @@ def frontier(study: Study, objective: Objective | None = None) -> Picture:
         ['What each set is worth', 'What was played']
     """
     outlook = study.outlook(objective=objective)
-    where = "plots.frontier(study=...)"
-    require(outlook.frontier is not None, where, "be of a study with control sets", "one without")
-    assert outlook.frontier is not None
+    if outlook.frontier is None:
+        raise InvalidInput("`plots.frontier(study=...)` needs control sets; this study has none")
     table, wanted = outlook.frontier, worded(outlook.belief.objective)
     best = table[table["frontier"]]
     worth = Panel(

@@ -1,4 +1,4 @@
-"""Words of a command line as values, and values as words."""
+"""Words that people type as values, and values as words that people read."""
 
 from __future__ import annotations
 
@@ -79,6 +79,22 @@ def value(text: str, variable: Variable, where: str) -> Value:
         return options[text]
     found = number(text, where)
     return int(found) if isinstance(inner, Integer) and found.is_integer() else found
+
+
+def described(variable: Variable) -> str:
+    """A variable in a few words.
+
+    Example:
+        >>> described(Context(0, 9))
+        'happens, 0 to 9'
+    """
+    inner = variable.variable if isinstance(variable, Context) else variable
+    role = "happens" if isinstance(variable, Context) else "decided"
+    if isinstance(inner, Choice):
+        return f"{role}, {' | '.join(str(option) for option in inner.options)}"
+    limits: Any = inner
+    kind = "whole, " if isinstance(inner, Integer) else "log scale, " if limits.log else ""
+    return f"{role}, {kind}{limits.lower:g} to {limits.upper:g}"
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,54 @@
+"""`dashboard`: the studies of a database as live pages in a browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from allweather.cli.app import app, speak
+from allweather.cli.place import AsJson, Place, Url
+from allweather.errors import InvalidInput
+
+Token = Annotated[
+    str | None,
+    typer.Option(
+        envvar="ALLWEATHER_TOKEN",
+        show_envvar=True,
+        help="what everybody must show; needed wherever others can reach the page",
+    ),
+]
+Names = Annotated[
+    list[str] | None, typer.Option("--host-name", metavar="NAME", help="another name of this server (repeatable)")
+]
+
+
+@app.command()
+def dashboard(
+    storage: Url = None,
+    host: Annotated[str, typer.Option(help="the address to answer at")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free")] = 8080,
+    token: Token = None,
+    host_name: Names = None,
+    open_it: Annotated[bool, typer.Option("--open", help="open it in a browser")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show studies in a browser, live: look, ask and tell; with a REST interface for programs.
+
+    Example: allweather dashboard --storage sqlite:///kiosk.db
+    """
+    try:
+        from allweather.dashboard import Door, serve
+    except ImportError as missing:
+        raise InvalidInput(f"dashboard needs FastAPI: pip install 'allweather[dashboard]' ({missing})") from None
+    door = Door(host, port, token, tuple(host_name or ()))
+    place = Place(storage, None, as_json)
+    place.database().close()  # what is wrong with it is said before anybody is let in
+
+    def ready(address: str) -> None:
+        place.say({"address": address}, lambda: speak(f"The studies are at {address} (Ctrl-C ends it)"))
+        if open_it:
+            webbrowser.open(address)
+
+    serve(place.url, door, ready)

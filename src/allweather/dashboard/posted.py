@@ -1,0 +1,58 @@
+"""What a form of ours says, checked to be ours, as values of a study's variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from allweather.dashboard.problems import Refused
+from allweather.errors import InvalidInput
+from allweather.variables import Value, Variable
+from allweather.words import numbers, value
+
+STALE = "this form was not written for your session: reload the page, and send it again"
+
+
+@dataclass(frozen=True)
+class Posted:
+    """The fields of a form, as they were typed."""
+
+    fields: Mapping[str, str]
+
+    def row(self, half: str, variables: Mapping[str, Variable]) -> dict[str, Value] | None:
+        """What was typed about some variables; None where nothing was.
+
+        Args:
+            half: `context` or `decision`, with which the fields' names begin.
+            variables: those that may be told.
+        """
+        typed = {name: self.fields.get(f"{half}:{name}", "").strip() for name in variables}
+        found = {name: value(text, variables[name], f"{half} {name}") for name, text in typed.items() if text}
+        return found or None
+
+    def outcomes(self) -> list[float] | None:
+        """The outcomes, of which several are parted by spaces; None where none was typed.
+
+        Example:
+            >>> Posted({"values": "1.5 2"}).outcomes()
+            [1.5, 2.0]
+        """
+        return numbers(self.fields.get("values", "").replace(";", " ").split())
+
+    def ticked(self, name: str) -> bool:
+        """Whether a box was ticked."""
+        return bool(self.fields.get(name))
+
+
+async def from_our_form(request: Request) -> Posted:
+    """The form that was posted; one that our own page did not write for this session is refused."""
+    given = await request.form(max_files=0, max_fields=1000)
+    fields = {name: text for name, text in given.items() if isinstance(text, str)}
+    session = request.state.session
+    if session is None or not request.app.state.sessions.wrote(session, fields.pop("form_token", "")):
+        raise Refused(STALE)
+    if any(len(text) > 20_000 for text in fields.values()):
+        raise InvalidInput("a field of the form is too long")
+    return Posted(fields)

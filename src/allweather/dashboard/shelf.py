@@ -1,0 +1,196 @@
+"""The studies of one database, opened once each and kept up to date by reading only what is new."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from allweather.dashboard.aside import Aside
+from allweather.dashboard.problems import NotHere
+from allweather.errors import InvalidInput
+from allweather.history import History
+from allweather.recipes import Kept
+from allweather.storage import Database, Event, Journal
+from allweather.storage.glance import Glance, glances, how_many
+from allweather.study import Study
+from allweather.telling import Say
+from allweather.trials import Trial
+
+Found = TypeVar("Found")
+OPEN = 32
+"""Studies that are kept open at once."""
+KEPT = 64
+"""Results that a study remembers."""
+
+
+class Recent:
+    """The results that were wanted last.
+
+    Example:
+        >>> recent = Recent(size=1)
+        >>> recent.put("a", 1), recent.put("b", 2)
+        (1, 2)
+        >>> recent.get("a"), recent.get("b")
+        (None, 2)
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size, self._found, self._lock = size, OrderedDict[Hashable, Any](), threading.Lock()
+
+    def get(self, key: Hashable) -> Any:
+        """What was put there, or None."""
+        with self._lock:
+            if key in self._found:
+                self._found.move_to_end(key)
+            return self._found.get(key)
+
+    def put(self, key: Hashable, result: Found) -> Found:
+        """Remember a result, and forget the one that was not wanted for longest."""
+        with self._lock:
+            self._found[key] = result
+            self._found.move_to_end(key)
+            while len(self._found) > self._size:
+                self._found.popitem(last=False)
+        return result
+
+
+class Opened:
+    """One study: its trials for reading and telling, and apart from them its parts for computing.
+
+    The two have notebooks of their own, so that nobody who reads or tells waits for a computation.
+    """
+
+    def __init__(self, journal: Journal, url: str) -> None:
+        self.journal, self._url = journal, url
+        self._opening, self._computing = threading.RLock(), threading.Lock()
+        self._aside, self._recent = Aside(), Recent(KEPT)
+        self._kept: Kept | None = None
+        self._study: Study | None = None
+        self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
+
+    @property
+    def name(self) -> str:
+        """The study's."""
+        return self.journal.name
+
+    @property
+    def kept(self) -> Kept:
+        """The study as far as its journal tells it."""
+        with self._opening:
+            if self._kept is None:
+                self._kept = Kept.of(self.journal)
+            return self._kept
+
+    @property
+    def history(self) -> History:
+        """All trials, also those that other workers have written by now."""
+        return self.kept.history
+
+    @property
+    def study(self) -> Study:
+        """The study with all its parts; a study that only its program can make is refused in words."""
+        with self._opening:
+            if self._study is None:
+                self._study = self.kept.study(self._url)
+            return self._study
+
+    @property
+    def why_not(self) -> str | None:
+        """Why nothing can be asked or computed here; None where it can."""
+        try:
+            _ = self.study
+        except InvalidInput as reason:
+            return str(reason)
+        return None
+
+    @property
+    def by_state(self) -> Mapping[str, Sequence[Trial]]:
+        """All trials by their state, in order; sorted once for as long as nothing happens."""
+        trials = self.history.trials
+        if self._sorted[0] is not trials:
+            found: dict[str, list[Trial]] = {}
+            for trial in trials:
+                found.setdefault(trial.state, []).append(trial)
+            self._sorted = trials, found
+        return self._sorted[1]
+
+    def find(self, number: int) -> Trial:
+        """A trial as it is now."""
+        trials = self.history.trials
+        if not 0 <= number < len(trials):
+            raise NotHere(f"there is no trial {number} in {self.name!r}, which has {len(trials)}")
+        return trials[number]
+
+    def tell(self, number: int, say: Say) -> Trial:
+        """Write down what is said about a trial."""
+        self.find(number)
+        return self.kept.notebook.tell(number, say)
+
+    def withdraw(self, number: int) -> Trial:
+        """Take a trial out."""
+        return self.tell(number, lambda known: Event("corrected", {"withdrawn": True}, known.number))
+
+    def add(self, rows: list[dict[str, Any]], left: Sequence[str]) -> list[Trial]:
+        """Data from before; with a notebook of its own, since it may wait for a worker that is asking."""
+        kept = Kept.of(self.journal)
+        return kept.notebook.decide(kept.teller.added(rows, left))
+
+    async def computed(self, work: Callable[[Study], Found], reader: Request, key: Hashable | None = None) -> Found:
+        """What `work` makes of the study, computed aside.
+
+        Args:
+            work: computes with the study.
+            reader: the request that waits for it.
+            key: its purpose, by which the result is remembered until something happens in the study.
+        """
+
+        def compute() -> Found:
+            with self._computing:
+                state = self.journal.last
+                found = None if key is None else self._recent.get((key, state))
+                if found is None:
+                    found = work(self.study)
+                    if key is not None:
+                        self._recent.put((key, state), found)
+                return found
+
+        return await self._aside.run(compute, reader)
+
+    def end(self) -> None:
+        """Let go of all who wait for a computation."""
+        self._aside.end()
+
+
+class Shelf:
+    """All studies of a database."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.database = url, Database(url)
+        self._open, self._lock = OrderedDict[str, Opened](), threading.Lock()
+
+    def find(self, name: str) -> Opened:
+        """The study of this name."""
+        try:
+            journal = Journal.open(self.database, name)
+        except InvalidInput:
+            raise NotHere(f"there is no study {name!r} in {self.database.address}") from None
+        with self._lock:
+            found = self._open.setdefault(name, Opened(journal, self.url))
+            self._open.move_to_end(name)
+            while len(self._open) > OPEN:
+                self._open.popitem(last=False)
+        return found
+
+    def end(self) -> None:
+        """Let go of all who wait for a computation: the server is ending."""
+        with self._lock:
+            for opened in self._open.values():
+                opened.end()
+
+    def page(self, limit: int, offset: int) -> tuple[list[Glance], int]:
+        """Some studies by name, and how many there are."""
+        return glances(self.database, limit, offset), how_many(self.database)

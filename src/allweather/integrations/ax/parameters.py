@@ -1,0 +1,99 @@
+"""Ax's search spaces as variables and linear constraints; what has no counterpart is refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ax.core.parameter import (
+    ChoiceParameter,
+    DerivedParameter,
+    FixedParameter,
+    Parameter,
+    ParameterType,
+    RangeParameter,
+)
+from ax.core.search_space import SearchSpace
+
+from allweather.constraints import LinearConstraint
+from allweather.errors import require
+from allweather.integrations.translation import Translation, ladder, number, options, whole_number
+from allweather.trials import Row
+from allweather.variables import Variable
+
+WHERE = "AllweatherNode"
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What a search space leaves to decide, and what follows from it."""
+
+    space: SearchSpace
+    translations: Mapping[str, Translation]
+    constraints: tuple[LinearConstraint, ...]
+
+    @classmethod
+    def of(cls, space: SearchSpace) -> Decisions:
+        """The decisions of a search space."""
+        require(not space.is_hierarchical, WHERE, "have a search space without conditional parameters", space)
+        tunable = {name: translated(each) for name, each in space.tunable_parameters.items()}
+        limits = []
+        for each in space.parameter_constraints:
+            coefficients = dict(each.constraint_dict)
+            plain = all(_is_plain(space.parameters[name]) for name in coefficients)
+            require(plain, WHERE, "have constraints on range parameters of a linear scale only", each)
+            limits.append(LinearConstraint(coefficients, upper=float(each.bound)))
+        return cls(space, tunable, tuple(limits))
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """The variables by name."""
+        return {name: each.variable for name, each in self.translations.items()}
+
+    def ours(self, values: Mapping[str, Any]) -> Row | None:
+        """A parameterization as a decision; None where it lies outside of the search space."""
+        try:
+            decision = {name: each.ours(values[name]) for name, each in self.translations.items()}
+            for name, each in self.translations.items():
+                each.variable.encode(decision[name], name)
+        except (KeyError, TypeError, ValueError):
+            return None
+        return decision
+
+    def theirs(self, decision: Row) -> dict[str, Any]:
+        """A decision as a parameterization, with what is fixed and what is derived."""
+        values = {name: each.theirs(decision[name]) for name, each in self.translations.items()}
+        rest = self.space.nontunable_parameters
+        values |= {name: each.value for name, each in rest.items() if isinstance(each, FixedParameter)}
+        values |= {n: each.compute(dict(values)) for n, each in rest.items() if isinstance(each, DerivedParameter)}
+        return {name: values[name] for name in self.space.parameters}
+
+
+def translated(parameter: Parameter) -> Translation:
+    """The variable of a parameter.
+
+    Example:
+        >>> translated(RangeParameter("x", ParameterType.FLOAT, 0.0, 2.0)).variable
+        Real(lower=0.0, upper=2.0, log=False)
+    """
+    where = f"{WHERE}: parameter {parameter.name!r}"
+    for trait in ("is_fidelity", "is_task", "logit_scale", "is_disabled"):
+        words = trait.removeprefix("is_").replace("_", " ")
+        require(not getattr(parameter, trait, False), where, f"not be of the kind `{words}`", parameter)
+    if isinstance(parameter, ChoiceParameter):
+        values, kinds = parameter.values, (ParameterType.INT, ParameterType.FLOAT)
+        if parameter.is_ordered and parameter.parameter_type in kinds:
+            return ladder(sorted(values))  # type: ignore[arg-type]
+        return options(values, list(values).index)
+    known = isinstance(parameter, RangeParameter)
+    require(known, where, "be a range or a choice", parameter)
+    assert isinstance(parameter, RangeParameter)
+    require(parameter.digits is None, where, "not be rounded to digits: give it a step size", parameter)
+    if parameter.parameter_type == ParameterType.INT:
+        return whole_number(int(parameter.lower), int(parameter.upper), parameter.log_scale)
+    return number(float(parameter.lower), float(parameter.upper), parameter.log_scale)
+
+
+def _is_plain(parameter: Parameter) -> bool:
+    return isinstance(parameter, RangeParameter) and not parameter.log_scale

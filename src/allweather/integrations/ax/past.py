@@ -1,0 +1,162 @@
+"""The trials of an Ax experiment as trials of ours: contexts are metrics, nothing is remembered."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ax.core.base_trial import BaseTrial
+from ax.core.data import Data
+from ax.core.experiment import Experiment
+from ax.core.trial_status import TrialStatus
+
+from allweather.errors import InvalidInput, require
+from allweather.integrations.ax.parameters import WHERE, Decisions
+from allweather.space import Space
+from allweather.trials import Row, Trial, outcomes, plain
+from allweather.variables import Context, Integer, Real, Variable
+
+Metrics = Mapping[str, float]
+DECIMALS = 10
+"""Of metrics in Ax's files."""
+AVOIDED = (TrialStatus.ABANDONED, TrialStatus.EARLY_STOPPED)
+"""What Ax says must not be run again; what only failed may be."""
+GIVEN_UP = (TrialStatus.FAILED, TrialStatus.STALE)
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What an experiment tells about decisions, contexts and outcomes."""
+
+    experiment: Experiment
+    decisions: Decisions
+    contexts: Space
+    objective: str
+    """The metric that is optimised."""
+    reported: Mapping[tuple[int, str], Metrics]
+    """By trial and arm."""
+
+    @classmethod
+    def of(cls, experiment: Experiment, data: Data, contexts: Space) -> Past:
+        """The past of an experiment; whatever an external node would ignore is refused."""
+        refuse_the_ignored(experiment)
+        decisions = Decisions.of(experiment.search_space)
+        config = experiment.optimization_config
+        assert config is not None  # else refused
+        (objective,) = config.objective.metric_names
+        for name in contexts.variables:
+            known = name in decisions.variables or name == objective
+            require(not known, f"{WHERE}(space=...)", "not name a context like a parameter or the objective", name)
+        return cls(experiment, decisions, contexts, objective, _reported(data, {objective, *contexts.variables}))
+
+    @property
+    def space(self) -> Space:
+        """Decisions and contexts side by side."""
+        return Space(**self.decisions.variables, **self.contexts.variables)
+
+    @property
+    def direction(self) -> str:
+        """Which way is better."""
+        config = self.experiment.optimization_config
+        assert config is not None
+        return "minimize" if config.objective.minimize else "maximize"
+
+    def trials(self) -> list[Trial]:
+        """One trial for each arm that lies in the search space, in order."""
+        told: list[Trial] = []
+        for index, trial in sorted(self.experiment.trials.items()):
+            for arm in trial.arms:
+                decision = self.decisions.ours(arm.parameters)
+                if decision is None:
+                    said = (
+                        f"arm {arm.name!r} of trial {index} lies outside of the search space: nothing is learned of it"
+                    )
+                    warnings.warn(said, stacklevel=2)
+                    continue
+                told.append(self._trial(len(told), trial, arm.name, decision))
+        return told
+
+    def _trial(self, number: int, trial: BaseTrial, arm: str, decision: Row) -> Trial:
+        metrics = self.reported.get((trial.index, arm), {})
+        if trial.status.is_completed and arm not in getattr(trial, "abandoned_arm_names", ()):
+            return Trial(number, decision, self._context(metrics, trial.index), self._value(metrics, trial.index))
+        known = all(name in metrics for name in self.contexts.variables)
+        context = self._context(metrics, trial.index) if known else None
+        avoided = trial.status in AVOIDED or trial.status.is_completed
+        return Trial(number, decision, context, failed=avoided, expired=trial.status in GIVEN_UP)
+
+    def _value(self, metrics: Metrics, index: int) -> tuple[float, ...]:
+        return outcomes(self._found(self.objective, metrics, index), f"{WHERE}: metric of trial {index}")
+
+    def _context(self, metrics: Metrics, index: int) -> Row:
+        context = {name: self._found(name, metrics, index) for name in self.contexts.variables}
+        for name, variable in self.contexts.variables.items():
+            context[name] = _legal(context[name], variable)
+        try:
+            self.contexts.contexts.encode(context)
+        except InvalidInput as trouble:
+            hint = f"`client.attach_data({index}, {{...}})` puts it right"
+            raise InvalidInput(f"trial {index}: {trouble}; {hint}") from None
+        return plain(context)
+
+    def _found(self, name: str, metrics: Metrics, index: int) -> float:
+        if name not in metrics:
+            others = sorted(set(self.experiment.metrics) - {self.objective, *self.contexts.variables})
+            said = f"; other metrics are {', '.join(map(repr, others))}" if others else ""
+            raise InvalidInput(
+                f"trial {index} is complete but lacks the metric {name!r}{said}: tell it with "
+                f"`client.attach_data({index}, {{{name!r}: ...}})`"
+            )
+        return metrics[name]
+
+
+def refuse_the_ignored(experiment: Experiment) -> None:
+    """Raise for whatever an experiment asks for that an external node would not look at."""
+    config = experiment.optimization_config
+    require(config is not None, WHERE, "have an experiment with an objective", None)
+    assert config is not None
+    objective = config.objective
+    require(objective.is_single_objective, WHERE, "have one objective, one metric", objective)
+    scaled = [weight for _, weight in objective.metric_weights if abs(weight) != 1]
+    require(not scaled, WHERE, "have an objective without factors", objective)
+    limits = config.outcome_constraints
+    require(not limits, WHERE, "have no outcome constraints, which it would not look at", limits)
+    target = getattr(config, "pruning_target_parameterization", None)
+    require(target is None, WHERE, "have no pruning target, which it would not look at", target)
+    others = experiment.auxiliary_experiments_by_purpose
+    require(not others, WHERE, "have no auxiliary experiments, which it would not look at", list(others))
+
+
+def _reported(data: Data, names: set[str]) -> dict[tuple[int, str], dict[str, float]]:
+    """The latest value of each metric by trial and arm."""
+    found: dict[tuple[int, str], dict[str, float]] = {}
+    table = data.df
+    if "step" in table:
+        table = table.sort_values("step", kind="stable", na_position="first")
+    for row in table.to_dict("records"):
+        name, index, sem = row["metric_name"], int(row["trial_index"]), row["sem"]
+        if name not in names:
+            continue
+        where = f"{WHERE}: metric {name!r} of trial {index}"
+        exact = sem is None or math.isnan(sem) or sem == 0
+        require(exact, where, "be one number, without a standard error, which it would not look at", sem)
+        found.setdefault((index, str(row["arm_name"])), {})[name] = _as_saved(float(row["mean"]))
+    return found
+
+
+def _legal(value: float, variable: Variable) -> float:
+    """A metric in the words of its variable: whole numbers are whole, and what was rounded stays within its bounds."""
+    inner = variable.variable if isinstance(variable, Context) else variable
+    if isinstance(inner, Integer) and math.isfinite(value) and float(value).is_integer():
+        return int(value)
+    if isinstance(inner, Real):
+        for bound in (inner.lower, inner.upper):
+            value = float(bound) if abs(value - bound) <= 10.0**-DECIMALS else value
+    return value
+
+
+def _as_saved(value: float) -> float:
+    """The number as it comes back from Ax's files, so that a study goes on from them as if it had not stopped."""
+    return round(value, DECIMALS) if math.isfinite(value) and abs(value) > 1e-4 else value

@@ -1,0 +1,7 @@
+"""Objectives, acquisitions and a model for BoTorch's own loops."""
+
+from allweather.integrations.botorch.acquisition import RobustAcquisition
+from allweather.integrations.botorch.input_noise import InputNoise
+from allweather.integrations.botorch.objective import RobustMCObjective
+
+__all__ = ["InputNoise", "RobustAcquisition", "RobustMCObjective"]

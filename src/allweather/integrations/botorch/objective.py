@@ -1,0 +1,67 @@
+"""Any objective, over weighted contexts, in place of a risk measure of BoTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from botorch.acquisition.risk_measures import RiskMeasureMCObjective
+from torch import Tensor
+
+from allweather.contexts import Reference
+from allweather.errors import require
+from allweather.objectives import Band, Objective
+
+
+class RobustMCObjective(RiskMeasureMCObjective):
+    """An objective of posterior samples over the contexts of a reference, for BoTorch's Monte Carlo acquisitions.
+
+    The model appends the contexts to each decision (`AppendFeatures(feature_set=reference.points)`), and the objective
+    weighs them: BoTorch's own risk measures weigh all alike, and its CVaR averages one sample too many. An objective
+    that can be -inf gives the finite score it is ranked by.
+
+    Example:
+        >>> from allweather import CVaR
+        >>> reference = Reference.checked([[0.0], [0.5], [1.0]], [0.2, 0.3, 0.5])
+        >>> cvar = RobustMCObjective(CVaR(0.4), reference)
+        >>> two_decisions = torch.tensor([1.0, 2.0, 3.0, 5.0, 5.0, 5.0], dtype=torch.float64)
+        >>> cvar(two_decisions[:, None])
+        tensor([1.5000, 5.0000], dtype=torch.float64)
+    """
+
+    points: Tensor
+    weights: Tensor
+
+    def __init__(
+        self,
+        objective: Objective,
+        reference: Reference,
+        preprocessing_function: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        """An objective bound to a reference.
+
+        Args:
+            objective: what is wanted of a decision, such as `DRO(KL(0.2))`; a radius that is a schedule must be made a
+                number first, by `.at(progress)`.
+            reference: the contexts and how likely each is.
+            preprocessing_function: makes one outcome of several, or turns its sign, as in BoTorch.
+        """
+        where, fits = "RobustMCObjective", isinstance(objective, Objective)
+        require(fits, f"{where}(objective=...)", "be an objective such as CVaR(0.2)", objective)
+        require(isinstance(reference, Reference), f"{where}(reference=...)", "be a Reference", reference)
+        points, weights = Reference.checked(*reference, f"{where}(reference=...)")
+        super().__init__(n_w=len(weights), preprocessing_function=preprocessing_function)
+        self.objective = objective
+        self.register_buffer("points", points)
+        self.register_buffer("weights", weights)
+        self._score(torch.zeros(self.n_w, dtype=torch.float64))  # a schedule is refused now, not during a search
+
+    def forward(self, samples: Tensor, X: Tensor | None = None) -> Tensor:  # noqa: N803 (BoTorch's word)
+        """The objective (sample_shape x batch_shape x q) of samples (sample_shape x batch_shape x (q * n_w) x m)."""
+        count, n = samples.shape[-2], self.n_w
+        fits = count % n == 0
+        require(fits, "RobustMCObjective(samples=...)", f"have {n} contexts for each decision", tuple(samples.shape))
+        return self._score(self._prepare_samples(samples)).to(samples.dtype)
+
+    def _score(self, values: Tensor) -> Tensor:
+        return self.objective.upper(Band(values), Reference(self.points, self.weights))

@@ -1,0 +1,66 @@
+"""Optuna's distributions as variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+
+from allweather.errors import InvalidInput, require
+from allweather.integrations.translation import Translation, ladder, number, options, whole_number
+from allweather.trials import Row
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A distribution, and what stands for it."""
+
+    distribution: BaseDistribution
+    translation: Translation
+
+
+def translated(name: str, distribution: BaseDistribution) -> Translation:
+    """The variable of a distribution: steps are counted, options of any kind are chosen among.
+
+    Example:
+        >>> half = translated("size", FloatDistribution(0, 2, step=0.5))
+        >>> half.variable, half.ours(1.5), half.theirs(3)
+        (Integer(lower=0, upper=4), 3, 1.5)
+    """
+    if isinstance(distribution, CategoricalDistribution):
+        return options(distribution.choices, lambda value: int(distribution.to_internal_repr(value)))
+    if isinstance(distribution, IntDistribution):
+        low, high, step = distribution.low, distribution.high, distribution.step
+        return ladder(range(low, high + 1, step)) if step > 1 else whole_number(low, high, distribution.log)
+    known = isinstance(distribution, FloatDistribution)
+    requirement = "have a float, integer or categorical distribution"
+    require(known, f"AllweatherSampler: parameter {name!r}", requirement, distribution)
+    assert isinstance(distribution, FloatDistribution)
+    if distribution.step is None:
+        return number(distribution.low, distribution.high, distribution.log)
+    steps = round((distribution.high - distribution.low) / distribution.step)
+    return ladder([min(distribution.low + i * distribution.step, distribution.high) for i in range(steps + 1)])
+
+
+def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Parameter]:
+    """The parameters that are to be decided: those with a single value are not."""
+    for name, each in distributions.items():
+        where = f"AllweatherSampler: parameter {name!r}"
+        require(isinstance(each, BaseDistribution), where, "have one of Optuna's distributions", each)
+    return {n: Parameter(each, translated(n, each)) for n, each in distributions.items() if not each.single()}
+
+
+def decision_of(known: Mapping[str, Parameter], values: Mapping[str, Any], number: int) -> Row:
+    """Optuna's values of a trial as a decision."""
+    decision = {}
+    for name, each in known.items():
+        try:
+            decision[name] = each.translation.ours(values[name])
+            each.translation.variable.encode(decision[name], name)
+        except ValueError as trouble:
+            requirement = f"be within {each.distribution}; `search_space=...` may say a wider one"
+            said = f"`AllweatherSampler: parameter {name!r} of trial {number}` must {requirement}, got {values[name]!r}"
+            raise InvalidInput(said) from trouble
+    return decision

@@ -1,0 +1,120 @@
+"""The trials of an Optuna study as trials of ours: nothing is remembered, all is read again."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial, TrialState
+
+from allweather.errors import InvalidInput, require
+from allweather.integrations.optuna.parameters import Parameter, decision_of, parameters
+from allweather.space import Space
+from allweather.trials import Row, Trial, outcomes, plain
+
+CONTEXT = "context"
+"""The attribute of a trial that says what happened."""
+LATE = "allweather:context:"
+"""Attributes of the study that say it of finished trials, which Optuna does not change any more."""
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What an Optuna study tells about decisions and contexts."""
+
+    known: Mapping[str, Parameter]
+    contexts: Space
+    late: Mapping[str, Any]
+    """The study's own attributes."""
+
+    @property
+    def space(self) -> Space:
+        """Decisions and contexts side by side."""
+        decided = {name: each.translation.variable for name, each in self.known.items()}
+        both = [name for name in decided if name in self.contexts.variables]
+        require(not both, "AllweatherSampler(space=...)", "not name a context like a parameter", both)
+        return Space(**decided, **self.contexts.variables)
+
+    def trials(self, theirs: Sequence[FrozenTrial]) -> list[Trial]:
+        """All trials that say what was decided, in order."""
+        told = [trial for each in theirs for trial in [self._trial(each)] if trial is not None]
+        return [Trial(number, *rest) for number, rest in enumerate(told)]
+
+    def undecided(self, theirs: Sequence[FrozenTrial], before: int) -> int:
+        """How many running trials before a number have no decision yet: other workers are choosing it right now."""
+        running = [each for each in theirs if each.state == TrialState.RUNNING and each.number < before]
+        return sum(self._decision(each) is None for each in running)
+
+    def context(self, trial: FrozenTrial) -> Row | None:
+        """What happened in a trial, None where it does not say; what is not a context is refused."""
+        said = self.late.get(f"{LATE}{trial.number}", trial.user_attrs.get(CONTEXT))
+        if said is None:
+            return None
+        try:
+            self.contexts.contexts.encode(said)
+        except InvalidInput as trouble:
+            raise InvalidInput(f"trial {trial.number}: {trouble}") from None
+        return plain(said)
+
+    def _trial(self, trial: FrozenTrial) -> tuple[Row, Row | None, tuple[float, ...], bool] | None:
+        """Decision, context, outcomes and failure."""
+        decision = self._decision(trial)
+        if decision is None or trial.state == TrialState.WAITING:
+            return None
+        context, complete = self._believable(trial), trial.state == TrialState.COMPLETE
+        values: tuple[float, ...] = ()
+        failed = trial.state in (TrialState.FAIL, TrialState.PRUNED)
+        if complete:
+            try:
+                values = outcomes(trial.value, f"trial {trial.number}: value")
+            except InvalidInput as trouble:
+                warnings.warn(f"{trouble}; it counts as failed", stacklevel=2)
+                failed = True
+        return decision, context, values, failed
+
+    def _believable(self, trial: FrozenTrial) -> Row | None:
+        """The context, or None with a warning where a trial is over and has none that fits."""
+        hint = f"it waits for `sampler.tell_context(study, {trial.number}, {{...}})`"
+        try:
+            context = self.context(trial)
+        except InvalidInput as trouble:
+            warnings.warn(f"{trouble}; {hint}", stacklevel=2)
+            return None
+        if context is None and trial.state == TrialState.COMPLETE:
+            warnings.warn(f"trial {trial.number} has no context; {hint}", stacklevel=2)
+        return context
+
+    def _decision(self, trial: FrozenTrial) -> Row | None:
+        """What was decided; a trial that is over must have decided all there is to decide, and nothing else."""
+        values = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
+        if trial.state == TrialState.COMPLETE:
+            names = sorted(_open(trial))
+            where = f"AllweatherSampler: the parameters of trial {trial.number}"
+            require(names == sorted(self.known), where, f"be {sorted(self.known)}, as in every other trial", names)
+        if any(name not in values for name in self.known):
+            return None
+        return decision_of(self.known, values, trial.number)
+
+
+def learned(theirs: Sequence[FrozenTrial]) -> dict[str, Parameter]:
+    """The parameters of complete trials, which must have the same ones."""
+    complete = [trial for trial in theirs if trial.state == TrialState.COMPLETE]
+    if not complete:
+        return {}
+    number, there = complete[0].number, _open(complete[0])
+    for trial in complete[1:]:
+        here = _open(trial)
+        for name in sorted({*here, *there}):
+            where = f"AllweatherSampler: parameter {name!r}"
+            trials = f"trials {number} and {trial.number}"
+            requirement = f"be the same in {trials} (`search_space=...` may say a range for all)"
+            require(here.get(name) == there.get(name), where, requirement, (there.get(name), here.get(name)))
+    return parameters(there)
+
+
+def _open(trial: FrozenTrial) -> dict[str, BaseDistribution]:
+    """The parameters of a trial that had more than one value to choose from."""
+    return {name: each for name, each in trial.distributions.items() if not each.single()}

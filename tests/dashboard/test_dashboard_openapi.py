@@ -1,0 +1,101 @@
+"""Requests made up from the OpenAPI description: whatever comes, the answer is one that the description names."""
+
+import json
+from contextlib import suppress
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode, checks
+from tests.dashboard.served import fed, serving
+
+EXAMPLES = 20
+"""Of every operation, and in both ways: those that fit the description, and those that do not."""
+CHECKS = [
+    checks.not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+    checks.unsupported_method,
+]
+ONE = "/api/v1/studies/{name}"
+BY_CHANCE = {f"POST {ONE}/trials", f"POST {ONE}/trials/{{number}}/tell", f"POST {ONE}/trials/{{number}}/correct"}
+"""Which values fit depends on the study's variables, of which the description knows nothing."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    url = fed(f"sqlite:///{tmp_path_factory.mktemp('described')}/studies.db", 5)
+    with serving(url) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def schema(server):
+    return schemathesis.openapi.from_url(f"{server.address}/api/openapi.json")
+
+
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["fitting", "unfitting"])
+def test_every_answer_is_in_the_description(schema, mode, record_property):
+    answers = {}
+    for found in schema.get_all_operations():
+        answers[found.ok().label] = tried(found.ok(), mode)
+    assert len(answers) == 14
+    assert sum(map(bool, answers.values())) >= 8
+    if mode is GenerationMode.POSITIVE:
+        for label, statuses in answers.items():
+            assert label in BY_CHANCE or any(status < 300 for status in statuses), (
+                f"{label} never succeeded: {statuses}"
+            )
+    said = {status: sum(each.count(status) for each in answers.values()) for status in range(200, 600)}
+    record_property("throughput", f"requests by schemathesis, {mode.value}: { {k: v for k, v in said.items() if v} }")
+
+
+def tried(operation, mode):
+    """The statuses of some made-up requests; an answer that the description does not name is an error."""
+    statuses = []
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def trying(case):
+        if len(statuses) % 5:  # else hardly any request would find a study
+            case.path_parameters = {**case.path_parameters, **known(case.path_parameters, len(statuses))}
+        answer = case.call()
+        statuses.append(answer.status_code)
+        case.validate_response(answer, checks=CHECKS)
+
+    with suppress(Unsatisfiable):  # where nothing but a name is asked for, everything fits
+        trying()
+    return statuses
+
+
+def known(parameters, turn):
+    """Names and numbers of things that are there."""
+    real = {"name": "kiosk", "number": turn % 5, "figure": ["profile", "robustness"][turn % 2]}
+    return {name: real[name] for name in parameters if name in real}
+
+
+def test_the_examples_of_the_description_work(schema, server):
+    """What the description shows is what a reader will send first."""
+    document = schema.raw_schema
+    with server.client() as client:
+        for model, path in (("AskIn", "ask"), ("AddIn", "trials")):
+            for example in document["components"]["schemas"][model]["examples"]:
+                answer = client.post(f"/api/v1/studies/kiosk/{path}", content=json.dumps(example), headers=JSON)
+                assert answer.status_code == 201, answer.text
+        for example in document["components"]["schemas"]["TellIn"]["examples"]:
+            (trial,) = client.post("/api/v1/studies/kiosk/ask", json={}).json()["trials"]
+            here = f"/api/v1/studies/kiosk/trials/{trial['number']}"
+            assert client.post(f"{here}/tell", json=example).status_code == 200
+
+
+JSON = {"content-type": "application/json"}

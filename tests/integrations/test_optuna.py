@@ -1,0 +1,409 @@
+# ruff: noqa: E402 (Optuna may be missing)
+import itertools
+import math
+import pickle
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+from wsgiref.util import setup_testing_defaults
+
+import pytest
+from shifted import OBJECTIVE, TRIALS, days, outcome, paired
+
+import allweather as aw
+
+optuna = pytest.importorskip("optuna", reason="Optuna is not installed: pip install 'allweather[optuna]'")
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.trial import TrialState, create_trial
+
+from allweather.integrations.optuna import AllweatherSampler
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+GRIP = aw.Space(grip=aw.Context(0, 1))
+SPEED = {"speed": FloatDistribution(0, 1)}
+MIXED = {
+    "rate": FloatDistribution(1e-3, 1, log=True),
+    "share": FloatDistribution(0, 1, step=0.25),
+    "layers": IntDistribution(1, 5),
+    "width": IntDistribution(8, 64, step=8),
+    "epochs": IntDistribution(1, 100, log=True),
+    "kind": CategoricalDistribution(["a", "b", None]),
+    "flag": CategoricalDistribution([1, True]),
+}
+
+
+def make(seed=3, storage=None, direction="maximize", **words):
+    words = {"objective": OBJECTIVE, "search_space": SPEED, "initial": 3, **words}
+    sampler = AllweatherSampler(words.pop("space", GRIP), seed=seed, **words)
+    return optuna.create_study(
+        sampler=sampler, direction=direction, storage=storage, study_name="s", load_if_exists=True
+    )
+
+
+def step(study, grip, luck=0.0):
+    trial = study.ask()
+    speed = trial.suggest_float("speed", 0, 1)
+    trial.set_user_attr("context", {"grip": float(grip)})
+    study.tell(trial, float(outcome(speed, grip)) + luck)
+    return speed
+
+
+def run(study, seed, first=0, last=TRIALS):
+    grips, luck = days(seed)
+    return [step(study, *day) for day in list(zip(grips, luck, strict=True))[first:last]]
+
+
+def test_fifteen_trials_hold_under_a_shift(record_property):
+    def robust(seed):
+        study = make(seed, initial=None)
+        run(study, seed)
+        return study.sampler.recommend(study).decision["speed"]
+
+    def plain(seed):
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed), direction="maximize")
+        run(study, seed)
+        return study.best_trial.params["speed"]
+
+    paired(f"Optuna {optuna.__version__}, DRO against the best trial of TPE", robust, plain, record_property)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "journal"])
+def test_a_study_goes_on_after_a_pause_as_if_it_had_not_stopped(tmp_path, kind):
+    def storage():
+        if kind == "sqlite":
+            return f"sqlite:///{tmp_path}/study.db"
+        return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(tmp_path / "log")))
+
+    without = make()
+    speeds = run(without, 0, last=9)
+    before = run(make(storage=storage()), 0, last=5)
+    again = make(storage=storage())
+    assert before + run(again, 0, first=5, last=9) == speeds
+    assert again.sampler.recommend(again).decision == without.sampler.recommend(without).decision
+
+
+def test_the_same_seed_gives_the_same_study_and_another_one_another():
+    assert run(make(seed=1), 0, last=6) == run(make(seed=1), 0, last=6)
+    assert run(make(seed=1), 0, last=6) != run(make(seed=2), 0, last=6)
+
+
+def test_a_pickled_sampler_is_the_same_sampler():
+    study = make()
+    study.sampler = pickle.loads(pickle.dumps(study.sampler))
+    assert run(study, 0, last=5) == run(make(), 0, last=5)
+
+
+def test_it_chooses_what_a_study_of_ours_would():
+    study, ours = (
+        make(),
+        aw.Study(aw.Space(speed=aw.Real(0, 1), **GRIP.variables), objective=OBJECTIVE, initial=3, seed=3),
+    )
+    grips, luck = days(0)
+    for day in range(6):
+        trial = ours.ask()
+        speed = step(study, grips[day], luck[day])
+        assert speed == pytest.approx(trial.decision["speed"], abs=1e-3)
+        ours.tell(
+            trial,
+            float(outcome(speed, grips[day])) + luck[day],
+            context={"grip": grips[day]},
+            decision={"speed": speed},
+        )
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_all_of_optunas_distributions_are_searched(given):
+    study = make(search_space=MIXED if given else None, initial=4)
+
+    def objective(trial):
+        rate = trial.suggest_float("rate", 1e-3, 1, log=True)
+        share = trial.suggest_float("share", 0, 1, step=0.25)
+        layers, width = trial.suggest_int("layers", 1, 5), trial.suggest_int("width", 8, 64, step=8)
+        epochs, fixed = trial.suggest_int("epochs", 1, 100, log=True), trial.suggest_int("fixed", 4, 4)
+        kind, flag = trial.suggest_categorical("kind", ["a", "b", None]), trial.suggest_categorical("flag", [1, True])
+        trial.set_user_attr("context", {"grip": 0.1 * (trial.number % 7)})
+        return (
+            -abs(math.log10(rate) + 2)
+            - share
+            + 0.01 * (layers + width + epochs + fixed)
+            + (kind is None)
+            + (flag is True)
+        )
+
+    study.optimize(objective, n_trials=8)
+    assert len(study.get_trials(states=[TrialState.COMPLETE])) == 8
+    best = study.sampler.recommend(study).decision
+    assert set(best) == set(MIXED)
+    study.enqueue_trial(best)
+    study.optimize(objective, n_trials=1)
+    assert study.trials[-1].params == {**best, "fixed": 4}
+
+
+def test_smaller_is_better_where_the_study_says_so():
+    down, up = make(direction="minimize"), make()
+    for grip in (0.2, 0.5, 0.8, 0.4, 0.6):
+        for study, sign in ((up, 1), (down, -1)):
+            trial = study.ask(SPEED)
+            trial.set_user_attr("context", {"grip": grip})
+            study.tell(trial, sign * float(outcome(trial.params["speed"], grip)))
+    assert down.sampler.recommend(down).decision["speed"] == pytest.approx(
+        up.sampler.recommend(up).decision["speed"], abs=0.02
+    )
+
+
+def test_a_batch_looks_at_different_places():
+    study = make()
+    run(study, 0, last=6)
+    speeds = sorted(study.ask(SPEED).params["speed"] for _ in range(4))
+    assert min(later - sooner for sooner, later in itertools.pairwise(speeds)) > 1e-3
+
+
+def test_workers_that_choose_at_the_same_time_do_not_choose_the_same():
+    study = make()
+    run(study, 0, last=6)
+    first, second = study.ask(), study.ask()  # neither has said what it decides
+    speeds = second.suggest_float("speed", 0, 1), first.suggest_float("speed", 0, 1)
+    assert abs(speeds[0] - speeds[1]) > 1e-3
+
+
+def test_threads_share_a_study():
+    study, grips = make(), days(0)[0]
+
+    def objective(trial):
+        trial.set_user_attr("context", {"grip": float(grips[trial.number])})
+        return float(outcome(trial.suggest_float("speed", 0, 1), grips[trial.number]))
+
+    study.optimize(objective, n_trials=10, n_jobs=3)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 10
+    assert len({trial.params["speed"] for trial in study.trials}) >= 8  # an end of the range may come again
+
+
+WORKER = """
+    import sys
+    sys.path.insert(0, {here!r})
+    from test_optuna import make, step
+    study = make(storage={storage!r})
+    for grip in (0.4, 0.6, 0.5, 0.7):
+        step(study, grip)
+"""
+
+
+def test_processes_share_a_study(tmp_path):
+    storage = f"sqlite:///{tmp_path}/study.db"
+    make(storage=storage)
+    code = textwrap.dedent(WORKER.format(here=str(Path(__file__).parent), storage=storage))
+    workers = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
+    assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
+    study = make(storage=storage)
+    assert len(study.trials) == 8
+    assert len({trial.params["speed"] for trial in study.trials}) >= 6
+    assert study.sampler.recommend(study).decision
+
+
+def test_the_dashboard_shows_the_contexts(tmp_path):
+    dashboard = pytest.importorskip("optuna_dashboard", reason="optuna-dashboard is not installed")
+    storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path}/study.db")
+    run(make(storage=storage), 0, last=4)
+    said, request = {}, {"PATH_INFO": "/api/studies/1", "QUERY_STRING": "after=0"}
+    setup_testing_defaults(request)
+    body = b"".join(dashboard.wsgi(storage)(request, lambda status, *rest: said.update(status=status)))
+    assert said["status"].startswith("200")
+    assert b'"key":"context"' in body.replace(b" ", b"")
+    assert body.count(b"grip") >= 4
+
+
+def told_without(study, context=None, value=1.0):
+    trial = study.ask(SPEED)
+    if context is not None:
+        trial.set_user_attr("context", context)
+    study.tell(trial, value)
+
+
+@pytest.mark.parametrize(
+    ("context", "value", "said"),
+    [
+        (None, 1.0, r"must name grip before trial 4 is told, got nothing.*tell_context\(study, 4"),
+        ({"gripp": 0.5}, 1.0, "trial 4: .*lacks 'grip' and has unknown 'gripp'.*tell_context"),
+        ({"grip": math.nan}, 1.0, r"trial 4: .*must be a number in \[0, 1\], got nan"),
+        ({"grip": 1.5}, 1.0, r"trial 4: .*must be a number in \[0, 1\], got 1.5"),
+        ("wet", 1.0, "trial 4: .*be given by name"),
+        ({"grip": 0.5}, math.inf, "value.*of trial 4, which counts as failed.*must be finite"),
+    ],
+)
+def test_what_cannot_be_learned_from_is_refused_when_told_and_kept(tmp_path, context, value, said):
+    study = make(storage=f"sqlite:///{tmp_path}/study.db")
+    run(study, 0, last=4)
+    with pytest.raises(aw.InvalidInput, match=said):
+        told_without(study, context, value)
+    assert study.trials[4].value == value
+    with pytest.warns(UserWarning, match="trial 4"):
+        step(study, 0.4)  # the study goes on
+    study.sampler.tell_context(study, 4, {"grip": 0.5})
+    if math.isfinite(value):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert len(study.sampler.as_study(study).trials().query("state == 'complete'")) == 6
+
+
+def test_a_context_told_later_is_kept_with_the_study(tmp_path):
+    study, other = make(storage=f"sqlite:///{tmp_path}/study.db"), make()
+    run(other, 0, last=5)
+    run(study, 0, last=4)
+    with pytest.raises(aw.InvalidInput):
+        told_without(study, None, other.trials[4].value)
+    study.sampler.tell_context(study, 4, other.trials[4].user_attrs["context"])
+    again = make(storage=f"sqlite:///{tmp_path}/study.db")
+    assert run(again, 0, 5, 7) == run(other, 0, 5, 7)
+    for wrong, said in ((99, "be one of the 7 trials"), (True, "has unknown")):
+        with pytest.raises(aw.InvalidInput, match=said):
+            again.sampler.tell_context(again, wrong, {"grip": 0.5, "x": 1})
+
+
+def test_failed_and_pruned_trials_are_avoided_and_their_contexts_learned():
+    study = make()
+    run(study, 0, last=5)
+    for state in (TrialState.PRUNED, TrialState.FAIL):
+        trial = study.ask(SPEED)
+        trial.set_user_attr("context", {"grip": 0.3})
+        study.tell(trial, state=state)
+    trial = study.ask(SPEED)
+    with pytest.warns(UserWarning, match="nan"):
+        study.tell(trial, math.nan)
+    study.tell(study.ask(), state=TrialState.FAIL)  # it never said what it decided
+    table = study.sampler.as_study(study).trials()
+    assert table["state"].tolist() == ["complete"] * 5 + ["failed"] * 3
+    assert table["grip"].tolist()[5:7] == [0.3, 0.3]
+    step(study, 0.5)
+
+
+def test_trials_from_elsewhere_are_learned_from():
+    study = make()
+    study.add_trial(
+        create_trial(params={"speed": 0.4}, distributions=SPEED, value=0.7, user_attrs={"context": {"grip": 0.4}})
+    )
+    study.enqueue_trial({"speed": 0.9})
+    assert step(study, 0.5) == 0.9
+    assert study.sampler.as_study(study).trials()["speed"].tolist() == [0.4, 0.9]
+    study.add_trial(create_trial(params={"speed": 0.4}, distributions=SPEED, value=0.7))
+    with pytest.warns(UserWarning, match=r"trial 2 has no context; it waits for `sampler.tell_context\(study, 2"):
+        step(study, 0.5)
+
+
+def objective_with(suggest):
+    def objective(trial):
+        suggest(trial)
+        trial.set_user_attr("context", {"grip": 0.5})
+        return 1.0
+
+    return objective
+
+
+def conditional(trial):
+    if trial.suggest_categorical("kind", ["a", "b"]) == "a" or trial.number == 0:
+        trial.suggest_float("x", 0, 1)
+    else:
+        trial.suggest_float("y", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("suggest", "said"),
+    [
+        (conditional, "no conditional or changing ones.*got 'y' as FloatDistribution"),
+        (lambda trial: trial.suggest_float("x", 0, 1 + trial.number), "'x'` must be the same in trials 0 and 1"),
+    ],
+)
+def test_spaces_that_change_are_refused(suggest, said):
+    study = make(search_space=None)
+    with pytest.raises(aw.InvalidInput, match=said):
+        study.optimize(objective_with(suggest), n_trials=20)
+    assert study.trials[-1].state == TrialState.FAIL
+    assert study.trials[0].state == TrialState.COMPLETE
+
+
+def test_trials_with_other_parameters_are_refused_by_name():
+    study = make(search_space=None)
+    narrow, wide = {"speed": FloatDistribution(0, 0.5)}, {"speed": FloatDistribution(0, 1)}
+    for speed, space in ((0.3, narrow), (0.8, wide)):
+        attrs = {"context": {"grip": 0.5}}
+        study.add_trial(create_trial(params={"speed": speed}, distributions=space, value=1.0, user_attrs=attrs))
+    with pytest.raises(aw.InvalidInput, match="'speed'` must be the same in trials 0 and 1"):
+        step(study, 0.5)
+    study.sampler = AllweatherSampler(GRIP, search_space=wide)
+    step(study, 0.5)
+    study.sampler = AllweatherSampler(GRIP, search_space=narrow)
+    with pytest.raises(aw.InvalidInput, match=r"'speed' of trial 1` must be within FloatDistribution.*got 0.8"):
+        study.ask(narrow)
+    study.sampler = AllweatherSampler(GRIP, search_space={**wide, "more": IntDistribution(0, 4)})
+    with pytest.raises(aw.InvalidInput, match="parameters of trial 0` must be \\['more', 'speed'\\]"):
+        study.ask(wide)
+
+
+def test_several_objectives_are_refused():
+    study = optuna.create_study(directions=["maximize", "minimize"], sampler=AllweatherSampler(GRIP))
+    with pytest.raises(aw.InvalidInput, match="one objective, got \\['MAXIMIZE', 'MINIMIZE'\\]"):
+        study.ask(SPEED)
+
+
+def test_constraints_are_refused():
+    study = make()
+    trial = study.ask(SPEED)
+    if not hasattr(trial, "set_constraint"):
+        pytest.skip("this Optuna has constraints in other samplers only")
+    trial.set_constraint("limit", 1.0)
+    with pytest.raises(aw.InvalidInput, match="no trials with constraints"):
+        study.ask(SPEED)
+
+
+def test_a_study_without_complete_trials_recommends_nothing():
+    study = make(search_space=None)
+    with pytest.raises(aw.InvalidInput, match="complete trial first"):
+        study.sampler.recommend(study)
+    told = make()
+    with pytest.raises(aw.InvalidInput, match="at least one complete trial"):
+        told.sampler.recommend(told)
+
+
+def test_the_recommendation_answers_other_questions_too():
+    study = make()
+    run(study, 0, last=8)
+    sampler = study.sampler
+    forecast = aw.Finite([{"grip": 0.1}, {"grip": 0.2}])
+    for words in (
+        {"objective": aw.Expectation()},
+        {"context": {"grip": 0.9}},
+        {"forecast": forecast},
+        {"radii": [0.1]},
+    ):
+        assert set(sampler.recommend(study, **words).decision) == {"speed"}
+    assert sampler.recommend(study, context={"grip": 0.95}).decision["speed"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            {"space": aw.Space(speed=aw.Real(0, 1))},
+            r"AllweatherSampler\(space=...\)` must hold the contexts and nothing",
+        ),
+        ({"space": aw.Space(x=aw.Real(0, 1), grip=aw.Context(0, 1))}, "contexts and nothing else"),
+        ({"space": None}, "contexts and nothing else"),
+        ({"objective": "dro"}, "be an objective"),
+        ({"method": "wdrb"}, "knows no 'wdrb'"),
+        ({"seed": -1}, "whole number"),
+        ({"initial": 0}, "whole number"),
+        ({"search_space": ["speed"]}, r"search_space=...\)` must map names"),
+        ({"search_space": {"speed": (0, 1)}}, "parameter 'speed'` must have one of Optuna"),
+        ({"method": "ucb-cvs"}, "without control sets"),
+    ],
+)
+def test_what_does_not_fit_is_refused_when_the_sampler_is_made(words, said):
+    with pytest.raises(aw.InvalidInput, match=said):
+        AllweatherSampler(**{"space": GRIP, **words})
+
+
+def test_a_context_named_like_a_parameter_is_refused():
+    study = make(search_space={"grip": FloatDistribution(0, 1)})
+    with pytest.raises(aw.InvalidInput, match="not name a context like a parameter"):
+        study.ask({"grip": FloatDistribution(0, 1)})
