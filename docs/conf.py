@@ -1,4 +1,5 @@
 import hashlib
+import logging
 import os
 from pathlib import Path
 
@@ -33,6 +34,8 @@ _profile.mkdir(parents=True, exist_ok=True)
     'c.IPKernelApp.matplotlib = "inline"\n'
     'c.InlineBackend.figure_formats = {"svg"}\n'
     "c.HistoryManager.enabled = False\n"
+    "c.Application.log_level = 40\n"
 )
 os.environ["IPYTHONDIR"] = str(_profile.parent)
 os.environ["OMP_NUM_THREADS"] = "1"
+logging.getLogger("traitlets").setLevel(logging.WARNING)
