@@ -5,9 +5,10 @@ import re
 import pytest
 from fences import DOCS, blocks, pages
 
-HERE = {"index.md"}
-"""Pages whose plain programs and commands have tests of their own, in this folder."""
-CONSOLE = HERE | {"lab.md"}
+HERE = {"index.md", "dashboard.md", "howto/problem.md", "howto/cluster.md", "howto/postgresql.md"}
+"""Pages whose plain programs have tests of their own, in this folder."""
+CONSOLE = {"index.md", "dashboard.md", "lab.md"}
+"""Pages whose commands have; those of lab.md in tests/cli."""
 NO_PROGRAM = {"text", "toml"}
 DIRECTIVES = {"{toctree}", "{eval-rst}", "{code-cell}", "{note}", "{math}"}
 
@@ -20,6 +21,8 @@ def test_every_block_runs_or_is_no_program(page):
             assert block.text.startswith(">>> ") or name in HERE, f"{block} is no doctest, and nothing runs it"
         elif block.kind == "console":
             assert name in CONSOLE, f"{block}: nothing runs these commands"
+        elif not block.kind:
+            assert block.text.startswith("# then\n"), f"{block}: only what other tools understood once may be bare"
         else:
             assert block.kind in NO_PROGRAM | DIRECTIVES, f"{block} is of no kind that is known to run"
 

@@ -72,7 +72,9 @@ def test_the_terminal_answers_what_the_page_says(folder):
 
 def test_both_ways_say_the_same():
     (python,) = [BLOCKS[BLOCKS.index(block) + 1].text for block in of_kind("python")[1:2]]
-    answers = [answer for block in of_kind("console") for command, answer in commands(block.text) if "recommend" in command]
+    answers = [
+        answer for block in of_kind("console") for command, answer in commands(block.text) if "recommend" in command
+    ]
     assert answers[0] == python
     assert f"`{python.split(':')[0]}`" in PAGE.read_text()
 
