@@ -7,7 +7,7 @@ from fences import DOCS, blocks, pages
 
 HERE = {"index.md", "dashboard.md", "howto/problem.md", "howto/cluster.md", "howto/postgresql.md"}
 """Pages whose plain programs have tests of their own, in this folder."""
-CONSOLE = {"index.md", "dashboard.md", "lab.md"}
+CONSOLE = {"index.md", "dashboard.md", "team.md", "methods.md", "lab.md"}
 """Pages whose commands have; those of lab.md in tests/cli."""
 NO_PROGRAM = {"text", "toml"}
 DIRECTIVES = {"{toctree}", "{eval-rst}", "{code-cell}", "{note}", "{math}"}
@@ -33,6 +33,18 @@ def test_no_python_hides_in_plain_text(page):
     for block in blocks(page):
         if block.kind in NO_PROGRAM:
             assert not re.search(r"^\s*(import allweather|from allweather|>>> )", block.text, re.MULTILINE), str(block)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(DOCS)))
+def test_no_program_is_merely_indented(page):
+    """Blocks without a fence say no language, and no test would see them."""
+    outside, fenced, before = [], False, ""
+    for line in page.read_text().splitlines():
+        fenced ^= line.startswith(("```", ":::"))
+        if not fenced and line.startswith("    ") and not before.strip():
+            outside.append(line)
+        before = line
+    assert outside == []
 
 
 def test_doctests_are_collected_from_every_folder(pytestconfig):

@@ -1,4 +1,4 @@
-"""The programs of the how-to pages, saved and run as the pages say, and the parts that they make, held to their suites."""
+"""The programs of the how-to pages, saved and run as they say, and the parts that they make, held to their suites."""
 
 import doctest
 import os
