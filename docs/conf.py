@@ -11,9 +11,10 @@ copyright = "2026, the allweather authors"
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_nb"]
 html_theme = "furo"
 html_title = "allweather"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
-myst_enable_extensions = ["attrs_inline", "dollarmath"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 

@@ -58,10 +58,10 @@ def commands(text: str) -> list[tuple[str, str]]:
     return re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", text, re.MULTILINE)
 
 
-def alike(said: str, printed: str, tolerance: float = 0.05) -> bool:
+def alike(said: str, printed: str, tolerance: float = 0.02) -> bool:
     """Whether two texts are the same but for small differences of numbers, as other machines have them."""
     words = [" ".join(NUMBER.sub("#", text).split()) for text in (said, printed)]
     numbers = [[float(each) for each in NUMBER.findall(text)] for text in (said, printed)]
     return words[0] == words[1] and all(
-        abs(one - other) <= tolerance * max(abs(one), abs(other), 1.0) for one, other in zip(*numbers, strict=True)
+        abs(one - other) <= tolerance * max(abs(one), abs(other), 0.1) for one, other in zip(*numbers, strict=True)
     )
