@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import ask_growth, asks, control, growth, journal, methods, worst_cases
+from benchmarks import ask_growth, asks, control, growth, imports, journal, methods, worst_cases
 
 ALL = {
     "asks": asks.main,
@@ -10,6 +10,7 @@ ALL = {
     "methods": methods.main,
     "control": control.main,
     "journal": journal.main,
+    "imports": imports.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
 }

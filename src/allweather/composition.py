@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from botorch.models.model import Model
 from torch import Generator, Tensor
 
 from allweather.acquisition import UCB, Acquisition
@@ -20,6 +19,9 @@ from allweather.schedules import DensityRadius
 from allweather.space import Space
 from allweather.surrogates import GP, BoTorch, Surrogate
 from allweather.variables import Context, Real
+
+if TYPE_CHECKING:
+    from botorch.models.model import Model
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Generator, Tensor
@@ -20,8 +20,8 @@ from allweather.history import History
 from allweather.maximize import Search
 from allweather.objectives import Objective
 from allweather.outlook import Outlook
-from allweather.space import Box, Space
-from allweather.splits import Split, SplitHistory, whole_box
+from allweather.space import Space
+from allweather.splits import Split, SplitHistory, columns_of, whole_box, within
 from allweather.surrogates import GP, Posterior
 from allweather.trials import Trial
 
@@ -61,9 +61,9 @@ class ControlledEngine:
         self.sides: dict[frozenset[str], tuple[Split, Engine]] = {}
         for each in control.on(space):
             split = Split.of(each, space)
-            columns = _columns_of(each.variables, space.decisions)
+            columns = columns_of(each.variables, space.decisions)
             chosen = None if candidates is None else candidates[:, columns].unique(dim=0)
-            search = Search(split.space.decisions, _within(constraints, each), chosen)
+            search = Search(split.space.decisions, within(constraints, each), chosen)
             parts = _for_split(composition, split, space).on(split.space, sign)
             self.sides[each.names] = split, replace(template, parts=parts, search=search)
 
@@ -152,9 +152,7 @@ class ControlledEngine:
             rows.append({"control": names, "cost": split.control.cost, "value": reached, "score": best.value, **named})
         top = min(range(len(rows)), key=lambda place: (-scores[place], rows[place]["cost"]))
         control = controls[top]
-        import pandas as pd
-
-        frontier = _frontier(pd.DataFrame(rows, columns=columns), history.sign)
+        frontier = _frontier(rows, columns, history.sign)
         return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
 
     def _first(self, ledger: Ledger) -> Plan:
@@ -220,33 +218,13 @@ def _for_split(composition: Composition, split: Split, space: Space) -> Composit
         raise InvalidInput(f"{split.control!r} leaves {', '.join(split.left)} alone: {trouble}") from None
 
 
-def _columns_of(names: Sequence[str], box: Box) -> list[int]:
-    """Where the columns of some variables are among those of a box."""
-    columns: list[int] = []
-    start = 0
-    for name, variable in box.items():
-        columns += range(start, start + variable.columns) if name in names else []
-        start += variable.columns
-    return columns
-
-
-def _within(constraints: Sequence[LinearConstraint], control: ControlSet) -> tuple[LinearConstraint, ...]:
-    """The constraints that a control set can meet; one that it could meet only by luck is refused."""
-    kept = []
-    for each in constraints:
-        names = set(each.coefficients)
-        inside = names & set(control.variables)
-        if inside and inside != names:
-            alone = ", ".join(sorted(names - inside))
-            raise InvalidInput(f"`Study(constraints=...)`: {control!r} leaves {alone} alone, of which {each} depends")
-        if inside:
-            kept.append(each)
-    return tuple(kept)
-
-
-def _frontier(table: pd.DataFrame, sign: int) -> pd.DataFrame:
+def _frontier(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:
     """The best of each set, cheapest first, and which of them no cheaper one equals."""
-    ordered = table.sort_values(["cost", "score"], ascending=[True, False], ignore_index=True)
+    import pandas as pd
+
+    ordered = pd.DataFrame(rows, columns=columns).sort_values(
+        ["cost", "score"], ascending=[True, False], ignore_index=True
+    )
     ordered["frontier"] = ordered["score"] > ordered["score"].cummax().shift(fill_value=-float("inf"))
     ordered["value"] = sign * ordered["value"]
     return ordered.drop(columns="score")

@@ -10,7 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from allweather.constraints import LinearConstraint
 from allweather.control import ControlSet
+from allweather.errors import InvalidInput
 from allweather.history import History
 from allweather.observations import Observations
 from allweather.space import Box, Space
@@ -126,3 +128,27 @@ def _uniform(box: Box, n: int, source: np.random.Generator) -> Tensor:
         levels = variable.upper - variable.lower
         return torch.from_numpy(source.integers(levels + 1, size=(n, 1)) / levels)
     return box.snap(torch.from_numpy(source.random((n, variable.columns))))
+
+
+def columns_of(names: Sequence[str], box: Box) -> list[int]:
+    """Where the columns of some variables are among those of a box."""
+    columns: list[int] = []
+    start = 0
+    for name, variable in box.items():
+        columns += range(start, start + variable.columns) if name in names else []
+        start += variable.columns
+    return columns
+
+
+def within(constraints: Sequence[LinearConstraint], control: ControlSet) -> tuple[LinearConstraint, ...]:
+    """The constraints that a control set can meet; one that it could meet only by luck is refused."""
+    kept = []
+    for each in constraints:
+        names = set(each.coefficients)
+        inside = names & set(control.variables)
+        if inside and inside != names:
+            alone = ", ".join(sorted(names - inside))
+            raise InvalidInput(f"`Study(constraints=...)`: {control!r} leaves {alone} alone, of which {each} depends")
+        if inside:
+            kept.append(each)
+    return tuple(kept)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
-from botorch.models.model import Model
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
@@ -27,6 +26,9 @@ from allweather.surrogates import Surrogate
 from allweather.telling import Teller, asked
 from allweather.trials import Row, Trial, plain, rows_of
 from allweather.views import Views
+
+if TYPE_CHECKING:
+    from botorch.models.model import Model
 
 SIGNS = {"maximize": 1, "minimize": -1}
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy.spatial.distance import cdist
 from torch import Tensor
 
 from allweather.errors import require
@@ -86,6 +85,8 @@ def starts_among(points: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
     chosen = finite[np.argsort(-values[finite], kind="stable")]
     chosen = chosen[:1024]  # of which all pairs fit in memory
     points, values = points[chosen], values[chosen]
+    from scipy.spatial.distance import cdist
+
     apart = cdist(points, points)
     higher = np.tri(len(points), k=-1, dtype=bool)
     lonely = np.where(higher, apart, np.inf).min(-1, initial=np.inf)

@@ -5,12 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from botorch.fit import fit_gpytorch_mll
-from botorch.models.model import Model
-from botorch.sampling.pathwise import draw_matheron_paths
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.models import ExactGP
 from torch import Generator, Tensor
@@ -19,6 +16,9 @@ from allweather.errors import InvalidInput, require
 from allweather.observations import Observations
 from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
 from allweather.surrogates.likelihood import Hyperparameters
+
+if TYPE_CHECKING:
+    from botorch.models.model import Model
 
 BLOCK = 2**14
 """Joint points in one call of the model."""
@@ -40,6 +40,8 @@ class BoTorch(Surrogate):
     build: Callable[[Tensor, Tensor], Model]
 
     def __post_init__(self) -> None:
+        from botorch.models.model import Model
+
         fits = callable(self.build) and not isinstance(self.build, Model)
         require(fits, "BoTorch(build=...)", "be a model class or a function (X, Y) -> fitted model", self.build)
 
@@ -47,9 +49,13 @@ class BoTorch(Surrogate):
         """The model of these observations."""
         if not len(observations):
             raise InvalidInput("`BoTorch.fit(observations=...)` must hold at least one outcome, got none")
+        from botorch.models.model import Model
+
         model = self.build(observations.joint, observations.values[:, None])
         require(isinstance(model, Model), "BoTorch(build=...)(X, Y)", "return a BoTorch model", model)
         if inspect.isclass(self.build) and isinstance(model, ExactGP):
+            from botorch.fit import fit_gpytorch_mll  # here, since it brings all of BoTorch's optimisers
+
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return ModelPosterior(model.eval(), observations.decisions.shape[1])
 
@@ -70,6 +76,8 @@ class ModelPosterior(Posterior):
         with torch.random.fork_rng(devices=[]):  # BoTorch draws from the global generator
             torch.manual_seed(int(torch.randint(2**31 - 1, (), generator=generator)))
             try:
+                from botorch.sampling.pathwise import draw_matheron_paths
+
                 drawn: Any = draw_matheron_paths(self.botorch, torch.Size([count]))
             except (NotImplementedError, AttributeError) as trouble:
                 name = type(self.botorch).__name__

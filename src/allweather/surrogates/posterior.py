@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import torch
-from botorch.models import SingleTaskGP
 from gpytorch.constraints import Positive
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ConstantMean
@@ -20,6 +20,9 @@ from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.likelihood import Hyperparameters, cholesky
 from allweather.surrogates.low_rank import pivoted_root
 from allweather.surrogates.paths import matheron, weight_space
+
+if TYPE_CHECKING:
+    from botorch.models import SingleTaskGP
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +102,8 @@ class ProductPosterior(Posterior):
 
     def model(self) -> SingleTaskGP:
         """The same GP as a BoTorch model of the joint unit cube, in the outcome's units."""
+        from botorch.models import SingleTaskGP
+
         data = self.data
         likelihood = GaussianLikelihood(noise_constraint=Positive()).double()
         likelihood.noise = torch.tensor(data.noise * data.scale**2, dtype=torch.float64)
