@@ -1,4 +1,5 @@
 import hashlib
+import json
 import logging
 import os
 from pathlib import Path
@@ -27,16 +28,18 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_in_temp = True
 
-# Figures are drawn as SVG, and no history of the kernel is kept.
-_profile = HERE / "_build" / "ipython" / "profile_default"
-_profile.mkdir(parents=True, exist_ok=True)
-(_profile / "ipython_kernel_config.py").write_text(
-    "c = get_config()\n"
-    'c.IPKernelApp.matplotlib = "inline"\n'
-    'c.InlineBackend.figure_formats = {"svg"}\n'
-    "c.HistoryManager.enabled = False\n"
-    "c.Application.log_level = 40\n"
-)
-os.environ["IPYTHONDIR"] = str(_profile.parent)
-os.environ["OMP_NUM_THREADS"] = "1"
-logging.getLogger("traitlets").setLevel(logging.WARNING)
+
+def setup(app):
+    """Figures are drawn as SVG, the kernel keeps no history, and computes with one thread."""
+    profile = Path(app.outdir).parent / "ipython" / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    settings = {
+        "Application": {"log_level": logging.ERROR},
+        "HistoryManager": {"enabled": False},
+        "InlineBackend": {"figure_formats": ["svg"]},
+        "IPKernelApp": {"matplotlib": "inline"},
+    }
+    (profile / "ipython_kernel_config.json").write_text(json.dumps(settings))
+    os.environ["IPYTHONDIR"] = str(profile.parent)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    logging.getLogger("traitlets").setLevel(logging.WARNING)
