@@ -59,7 +59,7 @@ def frontier(study: Study, objective: Objective | None = None) -> Picture:
     )
     says = (
         f"The best is to decide {', '.join(outlook.control)} at a cost of {short(float(outlook.cost or 0.0))} a trial; "
-        f"{len(best)} of {len(table)} control sets are worth their price."
+        f"for {len(best)} of {len(table)} control sets nothing that costs as little is better."
     )
     return Picture("Control sets", says, (worth, _played(study.trials(), list(table["control"]))))
 
