@@ -10,7 +10,7 @@ from tests.test_compositions import ACQUISITIONS, CONTEXTS, DISTANCES, SPACE, WI
 import allweather as aw
 from allweather.methods import methods
 from allweather.recipes import Kept, Recipe
-from allweather.storage import Database, Journal
+from allweather.storage import Database, Journal, Storage
 
 CODE = {"forecast", "kl", "phi"}
 """Choices above that hold a function."""
@@ -129,3 +129,45 @@ def test_a_recipe_keeps_its_own_words(tmp_path):
     recipe = Recipe.from_toml('name = "kiosk"\n[variables]\norder = { lower = 0, upper = 1 }\n')
     recipe.study(url)
     assert kept(url, "kiosk").recipe == dict(recipe.fields)
+
+
+def test_laws_by_order_with_control_sets():
+    space = aw.Space(ph=aw.Real(4, 9), light=aw.Real(0, 1))
+    laws = aw.Known([scipy.stats.norm(6, 0.5), scipy.stats.beta(2, 3)])
+    study = aw.Study(space, context=laws, control=aw.Control({"ph": 1}, budget=5))
+    assert list(study.recipe["context"]["law"]) == ["ph", "light"]
+
+
+def test_a_law_that_nothing_needs_is_no_reason_to_fail():
+    assert aw.Study(aw.Space(x=aw.Real(0, 1)), context=aw.Known(scipy.stats.norm())).recipe is None
+
+
+def test_laws_of_ones_own_are_not_written(tmp_path):
+    class Uniform(scipy.stats.rv_continuous):
+        def _pdf(self, x):
+            return 2 * x
+
+    own = Uniform(name="uniform", a=0, b=1)()
+    histogram = scipy.stats.rv_histogram(([1, 2], [0.0, 0.5, 1.0]))()
+    several = scipy.stats.norm([0.2, 0.4], 0.1)
+    space = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
+    for place, law in enumerate((own, histogram)):
+        url = f"sqlite:///{tmp_path}/{place}.db"
+        aw.Study(space, context=aw.Known({"c": law}), storage=url)
+        assert kept(url).recipe is None
+        assert kept(url).space == space
+    assert aw.Study(space, context=aw.Known({"c": several})).recipe is None
+
+
+@pytest.mark.parametrize("rows", [{"dose": 1.0, "speed": 2}, pd.Series({"dose": 1.0, "speed": 2})])
+def test_one_candidate_is_a_list_of_one(rows, tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    aw.Study(SPACE, candidates=rows, storage=url)
+    assert kept(url).study(url).ask().decision == {"dose": 1.0, "speed": 2}
+
+
+def test_patience_is_kept(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    aw.Study(SPACE, storage=Storage(url, expire=12.5))
+    assert kept(url).recipe["expire"] == 12.5
+    assert kept(url).study(url)._notebook._patience == 12.5

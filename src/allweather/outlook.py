@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from allweather.acquisition import Belief
 from allweather.constraints import LinearConstraint
 from allweather.contexts import Reference
-from allweather.distances import Distance, TotalVariation, Worst
+from allweather.distances import MMD, Distance, Phi, TotalVariation, Wasserstein, Worst
 from allweather.recommendation import LEVEL, Recommendation
 from allweather.space import Row, Space
 from allweather.variables import Value
@@ -21,6 +21,8 @@ from allweather.variables import Value
 if TYPE_CHECKING:
     import pandas as pd
 
+SLOW = (MMD, Phi, Wasserstein)
+"""Distances whose worst cases are no mere sort."""
 DRAWS = 257
 """An odd number has a middle, whichever way one looks."""
 
@@ -90,6 +92,11 @@ class Outlook:
         """What shifts of the contexts are measured in: by the objective, or in total variation."""
         return getattr(self.belief.objective, "distance", None) or TotalVariation(0.2)
 
+    def lighter(self) -> Outlook:
+        """The same outlook, on fewer contexts where worst cases take long: for figures that need many of them."""
+        rough = self.belief.rough() if isinstance(self.distance, SLOW) else None
+        return self if rough is None else replace(self, belief=rough)
+
     def contexts(self) -> pd.DataFrame:
         """The contexts believed in, and how likely each is `believed` to be."""
         import pandas as pd
@@ -127,9 +134,7 @@ class Outlook:
 
     def objectives(self, decisions: Sequence[Row]) -> Likely:
         """Where the objective of each decision lies, by samples of what the function may be."""
-        seed = self.belief.generator.initial_seed()  # the same for all, so that one compares decisions, not draws
-        rows = self.space.decisions.encode(decisions).split(1)
-        drawn = [self._drawn(row, torch.Generator().manual_seed(seed)) for row in rows]
+        drawn = [self._drawn(row) for row in self.space.decisions.encode(decisions).split(1)]
         return Likely(*np.stack([_quantiles(self.sign * each) for each in drawn], axis=1))
 
     def recommendation(self, radii: Tensor | None = None) -> Recommendation:
@@ -138,7 +143,7 @@ class Outlook:
 
         decision, distance = self.decision, self.distance
         shifts = _radii(distance) if radii is None else radii
-        low, middle, high = _quantiles(self.sign * self._drawn(self.chosen[None], self.belief.generator)).tolist()
+        (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([decision]))
         worst = self.worst(decision, [distance.number]).weights[0]
         return Recommendation(
             decision=decision,
@@ -154,8 +159,10 @@ class Outlook:
             frontier=self.frontier,
         )
 
-    def _drawn(self, row: Tensor, generator: Generator) -> Tensor:
+    def _drawn(self, row: Tensor) -> Tensor:
         """Samples (k,) of the objective of one decision (1, d_x)."""
+        # The same draws for all, so that one compares decisions and not draws.
+        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
         with torch.no_grad():
             draws = self.belief.surrogate.draws(row, self.reference.points, DRAWS, generator)[:, 0]
             return self.belief.objective(draws, self.reference)

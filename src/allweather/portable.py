@@ -25,6 +25,7 @@ from allweather.objectives import Objective
 from allweather.registry import Named, kebab
 from allweather.schedules import Schedule
 from allweather.surrogates import GP
+from allweather.trials import rows_of
 from allweather.variables import Choice, Context, Integer, Real, Variable
 
 FAMILIES: dict[str, type[Named]] = {
@@ -74,15 +75,16 @@ def _fields(assembly: Assembly, composition: Composition, control: Control | Non
     fields: dict[str, Any] = {"direction": "maximize" if assembly.sign > 0 else "minimize", "seed": int(assembly.seed)}
     if assembly.initial is not None:
         fields["initial"] = int(assembly.initial)
-    composition = dataclasses.replace(composition, context=_by_name(composition.context, list(assembly.space.contexts)))
+    space = assembly.space
+    names = list(space.contexts if control is None else space.variables)
+    composition = dataclasses.replace(composition, context=_by_name(composition.context, names))
     for key in ("context", "objective", "acquisition", "surrogate"):
         if getattr(composition, key) is not None:
             fields[key] = _part(key, getattr(composition, key))
     if assembly.constraints:
         fields["constraints"] = [_given(limit) for limit in assembly.constraints]
     if candidates is not None:
-        rows = candidates.to_dict("records") if hasattr(candidates, "to_dict") else candidates
-        fields["candidates"] = _plain("candidates", rows)
+        fields["candidates"] = _plain("candidates", rows_of(candidates))
     if control is not None:
         fields["control"] = _control(control, composition.rule)
     fields["variables"] = {name: _variable(name, each) for name, each in assembly.space.variables.items()}
@@ -168,6 +170,8 @@ def _by_name(context: ContextModel | None, names: list[str]) -> ContextModel | N
     if not isinstance(context, Known) or isinstance(context.law, Mapping) or callable(context.law):
         return context
     laws = context.law if isinstance(context.law, Sequence) else [context.law]
+    if len(laws) != len(names):
+        raise NotPlain("law")
     return dataclasses.replace(context, law=dict(zip(names, laws, strict=True)))
 
 
@@ -175,12 +179,17 @@ def _laws(laws: Any) -> dict[str, Any]:
     """SciPy's frozen laws, by variable."""
     if not isinstance(laws, Mapping):
         raise NotPlain("law")
+    import scipy.stats  # here, since it takes longer than the rest of the library
+
     found = {}
     for name, law in laws.items():
-        kind: Any = getattr(law, "dist", None)
-        if not hasattr(kind, "name") or not hasattr(kind, "shapes"):
+        kind: Any = getattr(law, "dist", law)
+        named: Any = getattr(scipy.stats, str(getattr(kind, "name", None)), None)
+        if type(named) is not type(kind):  # a law of the user's own may have a name of SciPy's
             raise NotPlain("law")
         order = [*(kind.shapes or "").replace(" ", "").split(","), "loc", "scale"]
         settings = dict(zip(filter(None, order), law.args, strict=False)) | law.kwds
+        if any(np.ndim(value) for value in settings.values()):
+            raise NotPlain("law")
         found[name] = {"name": kind.name, **{key: _plain(key, value) for key, value in settings.items()}}
     return found

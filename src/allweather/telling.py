@@ -82,7 +82,7 @@ class Teller:
             strange = [name for name in left if name not in space.variables]
             require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
             space = space.controlling([name for name in space.decisions if name not in left])
-        read = [read_row(row, space, number) for number, row in enumerate(rows)]
+        read = [read_row(row, self._space_left(row, space), number) for number, row in enumerate(rows)]
 
         def choose(history: History) -> list[Event]:
             trials = [
@@ -93,6 +93,13 @@ class Teller:
             return [Event("added", {"trials": [fields_of(trial) for trial in part]}) for part in parts]
 
         return choose
+
+    def _space_left(self, row: dict[str, Any], space: Space) -> Space:
+        """The variables of a row of another study's trials, which says itself what was left alone."""
+        if not self.controlled or not isinstance(row.get("left"), str):
+            return space
+        left = [name for name in row["left"].split(", ") if name in space.variables]
+        return self.space.controlling([name for name in self.space.variables if name not in left])
 
     def _space_of(self, trial: Trial) -> Space:
         """The variables as they were split in this trial, asked for or added."""

@@ -169,7 +169,7 @@ def read_row(
     state = row.get("state", "complete")
     choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
     require(state == "complete", f"{where} (counted from 0): state", choose, state)
-    row = {name: cell for name, cell in row.items() if name not in ("trial", "state")}
+    row = {name: cell for name, cell in row.items() if name not in ("trial", "state", "left", "cost")}
     missing = [name for name in names if name not in row]
     unknown = [str(name) for name in row if name not in names]
     if missing or unknown:

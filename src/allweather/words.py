@@ -13,6 +13,8 @@ from allweather.variables import Choice, Context, Integer, Value, Variable
 
 REPEATS = 1000
 """Outcomes of one trial, at most."""
+UNSAFE = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
 LONGEST = 200
 """Characters of a number or a name."""
 
@@ -145,3 +147,13 @@ def fields(trial: Trial) -> dict[str, Any]:
         "values": list(trial.values),
     }
     return said if trial.cost is None else {**said, "left": list(trial.left), "cost": trial.cost}
+
+
+def tame(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula.
+
+    Example:
+        >>> tame("=1+1"), tame("oak"), tame(-3.0)
+        ("'=1+1", 'oak', -3.0)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(UNSAFE) else cell

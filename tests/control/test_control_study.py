@@ -392,3 +392,17 @@ def test_a_trial_of_a_set_that_is_not_on_offer_is_named():
     again.restore(trials)
     with pytest.raises(aw.InvalidInput, match="trial 7` must decide one of the control sets"):
         again.ask()
+
+
+def test_trials_can_be_added_to_another_study_with_control_sets():
+    space = aw.Space(ph=aw.Real(4, 9), light=aw.Real(0, 1))
+    control = aw.Control({"ph": 1, ("ph", "light"): 3}, budget=30)
+    study, again = (aw.Study(space, control=control, context=aw.Uniform(), seed=seed) for seed in (1, 2))
+    for number in range(6):
+        trial = study.ask()
+        study.tell(trial, float(number), context=dict.fromkeys(trial.left, 0.25))
+    again.add(study.trials())
+    columns = ["ph", "light", "value"]
+    assert again.trials()[columns].equals(study.trials()[columns])
+    learned = [study._history.trials[0].context, again._history.trials[0].context]
+    assert learned[0] == learned[1]

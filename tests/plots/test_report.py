@@ -39,6 +39,26 @@ def test_the_study_comes_back_out_of_the_report(tmp_path):
     assert again.recommend().value == study.recommend().value
 
 
+def test_another_objective_is_not_said_to_come_back():
+    assert "gives this very recommendation again" in report_html(stall(), static=True)
+    assert "gives this very recommendation again" not in report_html(stall(), aw.WorstCase(), static=True)
+
+
+def test_names_are_no_part_of_commands():
+    study = aw.Study(aw.Space(order=aw.Real(0, 1)), name='a"$(touch x)`id`')
+    study.add({"order": 0.5, "value": 1.0})
+    commands = re.findall(r"<pre>(allweather .*?)</pre>", report_html(study, static=True), flags=re.DOTALL)
+    assert commands
+    assert not any("touch" in command for command in commands)
+
+
+def test_one_number_for_one_thing():
+    study = stall()
+    best, outlook = study.recommend(), study.outlook()
+    assert best.value == outlook.objectives([best.decision]).middle[0]
+    assert best.interval == (outlook.objectives([best.decision]).low[0], outlook.objectives([best.decision]).high[0])
+
+
 def test_reasons_in_words():
     why = reasons(stall())
     best = stall().recommend(radii=[0.0, 0.4])

@@ -131,6 +131,24 @@ def test_the_profile_is_the_objective():
     assert best == pytest.approx(study.recommend().decision["order"], abs=0.03)
 
 
+def test_slow_worst_cases_are_drawn_on_fewer_contexts():
+    study = aw.Study(stall().space, objective=aw.DRO(aw.Wasserstein(0.05)), seed=3)
+    study.add(stall().trials())
+    outlook = study.outlook()
+    assert len(outlook.reference.points) == 1024
+    assert len(outlook.lighter().reference.points) <= 256
+    there = [{"order": 0.2}, {"order": 0.6}]
+    near, exact = outlook.lighter().objectives(there), outlook.objectives(there)
+    assert near.middle == pytest.approx(exact.middle, abs=0.1 * float(np.ptp(exact.middle)))
+    assert study.outlook(objective=aw.Expectation()).lighter().reference is not None
+
+
+def test_comparisons_end_where_all_have_come():
+    rows = [("a", "short", 0, t, 2.0 * t) for t in range(1, 6)] + [("a", "long", 0, t, 1.0 * t) for t in range(1, 51)]
+    table = results(["problem", "method", "seed", "step", "cumulative"], rows)
+    assert "long has the lowest mean cumulative regret at step 5, 5" in plots.comparison(table).says
+
+
 def test_one_variable_of_the_profile():
     assert [panel.x for panel in plots.profile(workshop(), variable="wood").panels] == ["wood"]
     with pytest.raises(aw.InvalidInput, match="must be one of width, wood, pots, got 'wod'"):
@@ -267,7 +285,7 @@ def test_methods_are_compared_over_their_seeds():
     line, band = picture.panels[0].marks[:2]
     assert list(line.y) == [1.5, 3.0, 4.5]
     assert list(band.high - line.y) == pytest.approx([0.5, 1.0, 1.5])
-    assert "x has the lowest mean cumulative regret at the end, 4.5" in picture.says
+    assert "x has the lowest mean cumulative regret at step 3, 4.5" in picture.says
 
 
 def test_control_sets_are_compared_by_cost():

@@ -154,3 +154,13 @@ def test_given_noise_is_kept_however_small():
     big = Observations.of(data.decisions, data.contexts, 1e3 * data.values)
     posterior = GP(noise=0.1, lengthscales=0.3).fit(big)
     assert posterior.fitted.noise**0.5 * posterior.data.scale == pytest.approx(0.1)
+
+
+def test_long_studies_are_fitted_to_outcomes_without_a_rhythm():
+    n = 2047
+    x = torch.rand(n, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    contexts = (torch.arange(n, dtype=torch.float64) % 2)[:, None]
+    values = torch.where(contexts[:, 0] == 0, 0.0, (12 * x[:, 0]).sin())
+    posterior = GP(noise=0.05).fit(Observations.of(x, contexts, values))
+    mean, _ = posterior.field(torch.ones(1, 1, dtype=torch.float64))(x[1::2][:50])
+    assert (mean[:, 0] - values[1::2][:50]).abs().max() < 0.1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, islice
-from typing import Any
 
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
@@ -14,11 +13,10 @@ from allweather.dashboard.choice import Choice
 from allweather.dashboard.shelf import Opened
 from allweather.report import report_html
 from allweather.storage import export_lines
+from allweather.words import tame
 
 LINES = 500
 """Sent at a time."""
-UNSAFE = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
 
 
 def journal_of(opened: Opened) -> Response:
@@ -41,16 +39,6 @@ async def report_of(opened: Opened, choice: Choice, reader: Request) -> Response
     text = await opened.computed(lambda study: report_html(study, choice.part()), reader)
     named = {"content-disposition": file_name(opened.name, "html"), "content-security-policy": "sandbox"}
     return Response(text, headers=named, media_type="text/html; charset=utf-8")
-
-
-def tame(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula.
-
-    Example:
-        >>> tame("=1+1"), tame("oak"), tame(-3.0)
-        ("'=1+1", 'oak', -3.0)
-    """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(UNSAFE) else cell
 
 
 def _parts(lines: Iterator[str]) -> Iterator[str]:

@@ -32,7 +32,7 @@ def comparison(results: pd.DataFrame, column: Column | None = None) -> Picture:
         >>> rows = [("a", name, seed, t, t ** speeds[name]) for name in speeds for seed in (0, 1) for t in (1, 4, 9)]
         >>> table = pd.DataFrame(rows, columns=["problem", "method", "seed", "step", "cumulative"])
         >>> comparison(table).says
-        'On a, wdrbo has the lowest mean cumulative regret at the end, 3.'
+        'On a, wdrbo has the lowest mean cumulative regret at step 9, 3.'
     """
     require(isinstance(results, pd.DataFrame), "plots.comparison(results=...)", "be a campaign's table", results)
     by_cost = "spent" in results
@@ -53,10 +53,10 @@ def comparison(results: pd.DataFrame, column: Column | None = None) -> Picture:
         log = shown == "simple" and all((curve["mean"] > 0).all() for curve in curves.values())
         axis = "cost spent" if by_cost else "step"
         panels.append(Panel(name, axis, f"{shown} regret (band: one standard error)", tuple(marks), log_y=log))
-        best = min(curves, key=lambda method: curves[method]["mean"].iloc[-1])
-        told.append(
-            f"On {name}, {best} has the lowest mean {shown} regret at the end, {curves[best]['mean'].iloc[-1]:.4g}."
-        )
+        end = min(curve.index[-1] for curve in curves.values())  # as far as all have come
+        reached = {method: float(curve["mean"].loc[:end].iloc[-1]) for method, curve in curves.items()}
+        best = min(reached, key=lambda method: reached[method])
+        told.append(f"On {name}, {best} has the lowest mean {shown} regret at {axis} {end:g}, {reached[best]:.4g}.")
     if not panels:
         raise InvalidInput(f"`plots.comparison(results=...)` must hold a number in `{shown}`, got none")
     return Picture("Methods compared", " ".join(told), tuple(panels), columns=3)

@@ -36,8 +36,9 @@ def profile(study: Study, objective: Objective | None = None, variable: str | No
     outlook = study.outlook(objective=objective)
     names = chosen(outlook.space.decisions, variable, "plots.profile(variable=...)")[:MOST]
     wanted = worded(outlook.belief.objective)
-    panels = [_panel(outlook, name, outlook.space.decisions[name], wanted) for name in names]
-    middle = outlook.objectives([outlook.decision]).middle[0]
+    seen = outlook.lighter()
+    panels = [_panel(seen, name, outlook.space.decisions[name], wanted) for name in names]
+    middle = seen.objectives([outlook.decision]).middle[0]
     says = (
         f"The {wanted} along each variable, the others being as recommended; it is {short(float(middle))} at the "
         f"recommended decision, {told(outlook.decision)}."

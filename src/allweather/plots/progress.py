@@ -50,10 +50,10 @@ def progress(
         raise InvalidInput(
             "`plots.progress(study=...)` needs at least one complete trial (context and value), got none"
         )
-    now = study.outlook(objective=objective)
+    now = study.outlook(objective=objective).lighter()
     recent = min(len(complete), LARGEST)
     known = np.unique(np.linspace(1, recent, min(LOOKS, recent)).round().astype(int))
-    past = [study.outlook(objective=objective, after=int(each)) for each in known]
+    past = [study.outlook(objective=objective, after=int(each)).lighter() for each in known]
     if len(complete) > recent:
         known, past = np.append(known, len(complete)), [*past, now]
     panels = [_outcomes(complete), _objective(now, past, known)]

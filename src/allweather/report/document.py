@@ -17,6 +17,7 @@ from allweather.plots.axes import worded
 from allweather.recipes import to_toml
 from allweather.report.reasons import reasons
 from allweather.study import Study
+from allweather.words import tame
 
 PACKAGES = ("allweather", "torch", "gpytorch", "botorch", "numpy", "scipy", "pandas", "sqlalchemy")
 ROWS = 200
@@ -84,7 +85,8 @@ def report_html(study: Study, objective: Objective | None = None, static: bool =
             columns=["trial", *table.columns],
             rows=_rows(table.tail(ROWS).iloc[::-1]),
             total=len(table),
-            csv=_attached(table.to_csv(), "text/csv"),
+            csv=_attached(table.map(tame).rename(columns=tame).to_csv(), "text/csv"),
+            own=objective is None,
             journal=_attached("".join(f"{line}\n" for line in study.export()), "application/jsonl"),
         )
     )

@@ -44,7 +44,9 @@ class Storage:
         from allweather.storage.journal import Journal, names
 
         database = Database(self.url)
-        kept_recipe = recipe if self.recipe is None else self.recipe
+        kept_recipe = self.recipe
+        if kept_recipe is None and recipe is not None:
+            kept_recipe = {**recipe, "expire": self.expire}
         written = {"study": dict(description), "recipe": None if kept_recipe is None else dict(kept_recipe)}
         if name not in names(database):
             try:

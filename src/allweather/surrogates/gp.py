@@ -20,7 +20,7 @@ from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
 NO_NOISE = 1e-6
 """Variance of the noise that stands for none, in units of the outcomes' variance: keeps linear algebra sound."""
 ENOUGH = 1024
-"""Hyperparameters are fitted to so many outcomes at most, spread over the study; the posterior knows them all."""
+"""Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class GP(Surrogate):
         points, values = observations.joint, observations.values
         shift, scale = centre_and_scale(values)
         split, d = observations.decisions.shape[1], points.shape[1]
-        enough = slice(None) if len(values) <= ENOUGH else np.linspace(0, len(values) - 1, ENOUGH).round().astype(int)
+        enough = _enough(len(values))
         targets = (values - shift) / scale
         evidence = Evidence(points[enough], targets[enough], self.kernel, split, self._free(d), self.mean is None)
         typical = self._held(Hyperparameters.typical(d), shift, scale)
@@ -127,3 +127,10 @@ class GP(Surrogate):
         sound = all(math.isfinite(number) and number > 0 for number in (held.outputscale, held.noise))
         require(sound, "GP(outputscale=..., noise=...)", "be of the outcomes' order of magnitude", self)
         return held
+
+
+def _enough(count: int) -> np.ndarray:
+    """Which outcomes are fitted: all, or as many as are enough, drawn without a rhythm that data might have too."""
+    if count <= ENOUGH:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(count).permutation(count)[:ENOUGH])
