@@ -328,7 +328,7 @@ def test_what_an_external_node_would_ignore_is_refused():
 
 
 PARTS = [
-    {"surrogate": InputNoise((0,), (-0.1,), (0.1,)), "context": aw.Uniform(16)},
+    {"surrogate": InputNoise({"grip": "speed"}), "context": aw.Uniform(16)},
     {"method": "wdrbo"},
     {"method": aw.method("sbo-kde", width=2.0), "objective": None},
     {"context": aw.KDE(64), "objective": aw.CVaR(0.3), "acquisition": aw.Thompson()},

@@ -14,6 +14,7 @@ from torch import Generator, Tensor
 
 from allweather.errors import InvalidInput, require
 from allweather.observations import Observations
+from allweather.space import Space
 from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
 from allweather.surrogates.likelihood import Hyperparameters
 
@@ -44,6 +45,11 @@ class BoTorch(Surrogate):
 
         fits = callable(self.build) and not isinstance(self.build, Model)
         require(fits, "BoTorch(build=...)", "be a model class or a function (X, Y) -> fitted model", self.build)
+
+    def on(self, space: Space) -> BoTorch:
+        """This recipe for the variables of a space, where the function cares which they are."""
+        place = None if inspect.isclass(self.build) else getattr(self.build, "on", None)
+        return self if place is None else BoTorch(place(space))
 
     def fit(self, observations: Observations, start: Hyperparameters | None = None) -> ModelPosterior:
         """The model of these observations."""
