@@ -124,6 +124,28 @@ def test_a_batch_looks_at_different_places_also_after_a_pause(tmp_path, late):
     assert len(AllweatherNode.of(client).as_study().trials()) == 9
 
 
+AGAIN = [
+    (
+        ChoiceParameterConfig("kind", ["a", "b", "c", "d"], "str", is_ordered=False),
+        lambda kind: kind == "b",
+    ),
+    (RangeParameterConfig("layers", (0, 6), "int"), lambda layers: -((layers - 3) ** 2)),
+    (RangeParameterConfig("speed", (0, 1), "float"), lambda speed: speed),
+]
+
+
+@pytest.mark.parametrize(("parameter", "earned"), AGAIN, ids=["choice", "int", "bound"])
+def test_a_batch_varies_also_where_the_best_was_tried_before(parameter, earned):
+    client = make(parameters=[parameter], objective=aw.CVaR(0.4))
+    for turn in range(7):
+        ((index, values),) = client.get_next_trials(1).items()
+        client.complete_trial(index, {"earned": float(earned(values[parameter.name])), "grip": 0.1 * turn})
+    ours = AllweatherNode.of(client).as_study().ask(4)
+    batch = [values[parameter.name] for values in client.get_next_trials(4).values()]
+    assert len(set(batch)) >= 3
+    assert len(set(batch)) == len({trial.decision[parameter.name] for trial in ours})
+
+
 MIXED = [
     RangeParameterConfig(name="rate", bounds=(1e-3, 1), parameter_type="float", scaling="log"),
     RangeParameterConfig(name="share", bounds=(0, 1), parameter_type="float", step_size=0.25),

@@ -92,6 +92,8 @@ class AllweatherNode(ExternalGenerationNode):
             )
         self.wanted = Wanted(method, context, objective, acquisition, surrogate, initial, seed)
         self._past: Past | None = None
+        self._batch: list[Row] = []
+        """What was decided since the experiment was read: all of it is new, also what was tried before."""
 
     @classmethod
     def of(cls, client: Client) -> AllweatherNode:
@@ -107,6 +109,7 @@ class AllweatherNode(ExternalGenerationNode):
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Reads the experiment again; nothing is fitted yet."""
+        self._batch = []
         self._past = Past.of(experiment, data, self.space)
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
@@ -114,12 +117,13 @@ class AllweatherNode(ExternalGenerationNode):
         past = self._past
         assert past is not None  # Ax reads first
         trials = past.trials()
-        known = [trial.decision for trial in trials]  # Ax calls pending what lacks any metric
-        for values in pending_parameters:
-            decision = past.decisions.ours(values)
-            if decision is not None and decision not in known:
-                trials.append(Trial(len(trials), decision))
-        return past.decisions.theirs(self._study(past, trials).ask().decision)
+        known = [trial.decision for trial in trials] + self._batch  # Ax calls pending what lacks any metric
+        others = [past.decisions.ours(values) for values in pending_parameters]
+        for decision in [*self._batch, *(each for each in others if each is not None and each not in known)]:
+            trials.append(Trial(len(trials), decision))
+        values = past.decisions.theirs(self._study(past, trials).ask().decision)
+        self._batch += [decision for decision in [past.decisions.ours(values)] if decision is not None]
+        return values
 
     def recommend(
         self,
