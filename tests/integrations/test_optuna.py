@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import time
 import warnings
 from pathlib import Path
 from wsgiref.util import setup_testing_defaults
@@ -178,6 +179,31 @@ def test_threads_share_a_study():
     study.optimize(objective, n_trials=10, n_jobs=3)
     assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 10
     assert len({trial.params["speed"] for trial in study.trials}) >= 8  # an end of the range may come again
+
+
+def test_threads_learn_the_parameters_of_trials_that_end_meanwhile():
+    study = make(search_space=None)
+
+    def objective(trial):
+        speed = trial.suggest_float("speed", 0, 1)
+        time.sleep(0.05 * (1 + trial.number % 3))  # others end between the two
+        trial.set_user_attr("context", {"grip": 0.5})
+        return speed - trial.suggest_float("load", 0, 1)
+
+    study.optimize(objective, n_trials=9, n_jobs=3)
+    assert [trial.state for trial in study.trials] == [TrialState.COMPLETE] * 9
+
+
+def test_trials_asked_for_before_the_parameters_are_known_go_on():
+    study = make(search_space=None)
+    batch = [study.ask() for _ in range(3)]
+    for trial in batch:
+        speed = trial.suggest_float("speed", 0, 1)
+        trial.set_user_attr("context", {"grip": 0.5})
+        study.tell(trial, speed)
+    late = study.ask()
+    with pytest.raises(aw.InvalidInput, match=r"got 'load' as FloatDistribution.* in trial 3; known are 'speed'"):
+        late.suggest_float("load", 0, 1)
 
 
 WORKER = """

@@ -111,14 +111,16 @@ class AllweatherSampler(BaseSampler):
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A random value, where nothing is known of the parameters yet; later, what was not there before is refused."""
+        """A random value, where no parameters were known when the trial began; later, what is new is refused."""
         _direction(study)
         past = self._past(study)
-        if past is not None:
+        known = {} if past is None else past.known
+        expected = param_name in known and known[param_name].distribution == param_distribution
+        if past is not None and not expected:  # what was learned since the trial began is as good as random
             raise InvalidInput(
                 f"`AllweatherSampler` must know every parameter and its range in advance (no conditional or changing "
                 f"ones), got {param_name!r} as {param_distribution} in trial {trial.number}; known are "
-                f"{', '.join(f'{name!r} as {each.distribution}' for name, each in past.known.items())}"
+                f"{', '.join(f'{name!r} as {each.distribution}' for name, each in known.items())}"
             )
         place = [self.wanted.seed, trial.number, zlib.crc32(param_name.encode())]
         luck = int(np.random.SeedSequence(place).generate_state(1)[0])
