@@ -186,28 +186,41 @@ def test_parameter_constraints_hold():
 
 
 @pytest.mark.parametrize(
-    ("reported", "said"),
+    ("reported", "state", "said"),
     [
-        ({"earned": 1.0}, "trial 4 is complete but lacks the metric 'grip'.*attach_data\\(4, {'grip'"),
-        ({"earned": 1.0, "gripp": 0.5}, "lacks the metric 'grip'; other metrics are 'gripp'"),
-        ({"grip": 0.5}, "lacks the metric 'earned'"),
-        ({"earned": 1.0, "grip": 1.5}, r"trial 4: .*must be a number in \[0, 1\], got 1.5; `client.attach_data\(4"),
-        ({"earned": 1.0, "grip": math.nan}, "got nan"),
-        ({"earned": math.inf, "grip": 0.5}, "metric of trial 4.*must be finite"),
-        ({"earned": (1.0, 0.1), "grip": 0.5}, "'earned' of trial 4.*without a standard error.*got 0.1"),
+        ({"earned": 1.0}, "pending", r"trial 4 is complete but lacks the metric 'grip'; it counts.*attach_data\(4, {"),
+        ({"earned": 1.0, "gripp": 0.5}, "pending", "lacks the metric 'grip'; other metrics are 'gripp'"),
+        ({"grip": 0.5}, "pending", "lacks the metric 'earned'"),
+        ({"earned": 1.0, "grip": 1.5}, "pending", r"trial 4: .*must be a number in \[0, 1\], got 1.5; it counts"),
+        ({"earned": 1.0, "grip": math.nan}, "pending", "got nan; it counts as pending"),
+        ({"earned": math.inf, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*counts as failed"),
+        ({"earned": math.nan, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*counts as failed"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused_until_it_is_put_right(reported, said):
+def test_what_cannot_be_learned_from_is_said_and_stops_nothing(reported, state, said):
     client = make()
     run(client, 0, last=4)
     ((index, _),) = client.get_next_trials(1).items()
     client.complete_trial(index, reported)
+    with pytest.warns(UserWarning, match=said):
+        step(client, 0.5)
+    with pytest.warns(UserWarning, match=said):
+        assert AllweatherNode.of(client).as_study().trials()["state"].tolist()[4] == state
+    client.attach_data(index, {"earned": 1.0, "grip": 0.5})
+    step(client, 0.5)
+    assert AllweatherNode.of(client).as_study().trials()["state"].tolist() == ["complete"] * 7
+
+
+def test_standard_errors_are_refused_until_they_are_put_right():
+    client = make()
+    run(client, 0, last=4)
+    ((index, _),) = client.get_next_trials(1).items()
+    client.complete_trial(index, {"earned": (1.0, 0.1), "grip": 0.5})
     for call in (lambda: client.get_next_trials(1), lambda: decided(client)):
-        with pytest.raises(aw.InvalidInput, match=said):
+        with pytest.raises(aw.InvalidInput, match=r"'earned' of trial 4.*without a standard error.*got 0.1"):
             call()
     client.attach_data(index, {"earned": 1.0, "grip": 0.5})
     step(client, 0.5)
-    assert AllweatherNode.of(client).as_study().trials()["state"].tolist() == ["complete"] * 6
 
 
 def test_running_failed_and_abandoned_trials_count_as_ax_says():
