@@ -328,6 +328,19 @@ def test_its_own_transitions_are_saved(tmp_path):
     assert names == ["allweather", "allweather", "after"]
 
 
+def test_of_several_nodes_the_one_at_work_is_found():
+    def strategy(node):
+        criteria = [MinTrials(threshold=2, transition_to="allweather")]
+        first = AllweatherNode(GRIP, name="first", transition_criteria=criteria)
+        return GenerationStrategy(nodes=[first, node], name="both")
+
+    client = make(strategy=strategy)
+    run(client, 0, last=1)
+    assert AllweatherNode.of(client).name == "first"
+    run(client, 0, first=1, last=3)
+    assert AllweatherNode.of(client).name == "allweather"
+
+
 def refused(said, **words):
     client = make(**words)
     with pytest.raises(aw.InvalidInput, match=said):

@@ -196,4 +196,11 @@ def test_building_does_not_touch_the_global_generator():
     score = RobustAcquisition(GP.model(), SEEN, aw.Thompson(), aw.CVaR(0.3), REFERENCE)
     score(torch.full((1, 1, 1), 0.5, dtype=torch.float64))
     assert torch.equal(before, torch.random.get_rng_state())
-    assert copy.deepcopy(score) is not score
+
+
+@pytest.mark.parametrize("acquisition", [aw.UCB(1.5), aw.Thompson(), aw.ExpectedImprovement()], ids=repr)
+def test_a_copy_gives_the_same_score(acquisition):
+    pending = torch.tensor([[0.5]], dtype=torch.float64)
+    score = RobustAcquisition(GP, SEEN, acquisition, aw.CVaR(0.3), REFERENCE, X_pending=pending)
+    points = torch.linspace(0, 1, 7, dtype=torch.float64)[:, None, None]
+    torch.testing.assert_close(copy.deepcopy(score)(points), score(points), rtol=0, atol=0)

@@ -97,9 +97,10 @@ class AllweatherNode(ExternalGenerationNode):
 
     @classmethod
     def of(cls, client: Client) -> AllweatherNode:
-        """The node of a client, also of one that was loaded from a file."""
+        """The node of a client, also of one that was loaded from a file: of several the one at work, else the first."""
         strategy: GenerationStrategy = client._generation_strategy
-        found = [node for node in strategy.nodes_by_name.values() if isinstance(node, cls)]
+        nodes = [strategy._curr, *strategy.nodes_by_name.values()]
+        found = [node for node in nodes if isinstance(node, cls)]
         require(bool(found), f"{WHERE}.of(client=...)", "have a strategy with such a node", strategy.name)
         return found[0]
 
