@@ -60,19 +60,28 @@ def reloaded(client, tmp_path):
 
 
 def test_fifteen_trials_hold_under_a_shift(record_property):
-    def robust(seed):
-        client = make(seed, initial=None)
-        run(client, seed)
-        return decided(client)["speed"]
+    def ours(objective):
+        def chosen(seed):
+            client = make(seed, initial=None, objective=objective)
+            run(client, seed)
+            return decided(client)["speed"]
 
-    def plain(seed):
+        return chosen
+
+    def default(seed):
         client = Client(random_seed=seed)
         client.configure_experiment(parameters=[SPEED])
         client.configure_optimization(objective="earned")
         run(client, seed)
         return client.get_best_parameterization()[0]["speed"]
 
-    paired("Ax, DRO against its own best arm", robust, plain, record_property, seeds=range(5))
+    paired("Ax and its own best arm", ours(OBJECTIVE), ours(aw.Expectation()), default, record_property)
+
+
+def test_after_the_first_trials_it_goes_where_it_learned_to_go():
+    learned, spread = run(make(initial=3), 0, last=8), run(make(initial=8), 0, last=8)
+    assert learned[:3] == spread[:3]
+    assert all(abs(there - here) > 1e-3 for there, here in zip(learned[3:], spread[3:], strict=True))
 
 
 def test_a_study_goes_on_from_a_file_as_if_it_had_not_stopped(tmp_path):
@@ -124,6 +133,28 @@ def test_a_batch_looks_at_different_places_also_after_a_pause(tmp_path, late):
     assert len(AllweatherNode.of(client).as_study().trials()) == 9
 
 
+AGAIN = [
+    (
+        ChoiceParameterConfig("kind", ["a", "b", "c", "d"], "str", is_ordered=False),
+        lambda kind: kind == "b",
+    ),
+    (RangeParameterConfig("layers", (0, 6), "int"), lambda layers: -((layers - 3) ** 2)),
+    (RangeParameterConfig("speed", (0, 1), "float"), lambda speed: speed),
+]
+
+
+@pytest.mark.parametrize(("parameter", "earned"), AGAIN, ids=["choice", "int", "bound"])
+def test_a_batch_varies_also_where_the_best_was_tried_before(parameter, earned):
+    client = make(parameters=[parameter], objective=aw.CVaR(0.4))
+    for turn in range(7):
+        ((index, values),) = client.get_next_trials(1).items()
+        client.complete_trial(index, {"earned": float(earned(values[parameter.name])), "grip": 0.1 * turn})
+    ours = AllweatherNode.of(client).as_study().ask(4)
+    batch = [values[parameter.name] for values in client.get_next_trials(4).values()]
+    assert len(set(batch)) >= 3
+    assert len(set(batch)) == len({trial.decision[parameter.name] for trial in ours})
+
+
 MIXED = [
     RangeParameterConfig(name="rate", bounds=(1e-3, 1), parameter_type="float", scaling="log"),
     RangeParameterConfig(name="share", bounds=(0, 1), parameter_type="float", step_size=0.25),
@@ -164,28 +195,41 @@ def test_parameter_constraints_hold():
 
 
 @pytest.mark.parametrize(
-    ("reported", "said"),
+    ("reported", "state", "said"),
     [
-        ({"earned": 1.0}, "trial 4 is complete but lacks the metric 'grip'.*attach_data\\(4, {'grip'"),
-        ({"earned": 1.0, "gripp": 0.5}, "lacks the metric 'grip'; other metrics are 'gripp'"),
-        ({"grip": 0.5}, "lacks the metric 'earned'"),
-        ({"earned": 1.0, "grip": 1.5}, r"trial 4: .*must be a number in \[0, 1\], got 1.5; `client.attach_data\(4"),
-        ({"earned": 1.0, "grip": math.nan}, "got nan"),
-        ({"earned": math.inf, "grip": 0.5}, "metric of trial 4.*must be finite"),
-        ({"earned": (1.0, 0.1), "grip": 0.5}, "'earned' of trial 4.*without a standard error.*got 0.1"),
+        ({"earned": 1.0}, "pending", r"trial 4 is complete but lacks the metric 'grip'; it counts.*attach_data\(4, {"),
+        ({"earned": 1.0, "gripp": 0.5}, "pending", "lacks the metric 'grip'; other metrics are 'gripp'"),
+        ({"grip": 0.5}, "pending", "lacks the metric 'earned'"),
+        ({"earned": 1.0, "grip": 1.5}, "pending", r"trial 4: .*must be a number in \[0, 1\], got 1.5; it counts"),
+        ({"earned": 1.0, "grip": math.nan}, "pending", "got nan; it counts as pending"),
+        ({"earned": math.inf, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*counts as failed"),
+        ({"earned": math.nan, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*counts as failed"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused_until_it_is_put_right(reported, said):
+def test_what_cannot_be_learned_from_is_said_and_stops_nothing(reported, state, said):
     client = make()
     run(client, 0, last=4)
     ((index, _),) = client.get_next_trials(1).items()
     client.complete_trial(index, reported)
+    with pytest.warns(UserWarning, match=said):
+        step(client, 0.5)
+    with pytest.warns(UserWarning, match=said):
+        assert AllweatherNode.of(client).as_study().trials()["state"].tolist()[4] == state
+    client.attach_data(index, {"earned": 1.0, "grip": 0.5})
+    step(client, 0.5)
+    assert AllweatherNode.of(client).as_study().trials()["state"].tolist() == ["complete"] * 7
+
+
+def test_standard_errors_are_refused_until_they_are_put_right():
+    client = make()
+    run(client, 0, last=4)
+    ((index, _),) = client.get_next_trials(1).items()
+    client.complete_trial(index, {"earned": (1.0, 0.1), "grip": 0.5})
     for call in (lambda: client.get_next_trials(1), lambda: decided(client)):
-        with pytest.raises(aw.InvalidInput, match=said):
+        with pytest.raises(aw.InvalidInput, match=r"'earned' of trial 4.*without a standard error.*got 0.1"):
             call()
     client.attach_data(index, {"earned": 1.0, "grip": 0.5})
     step(client, 0.5)
-    assert AllweatherNode.of(client).as_study().trials()["state"].tolist() == ["complete"] * 6
 
 
 def test_running_failed_and_abandoned_trials_count_as_ax_says():
@@ -293,6 +337,19 @@ def test_its_own_transitions_are_saved(tmp_path):
     assert names == ["allweather", "allweather", "after"]
 
 
+def test_of_several_nodes_the_one_at_work_is_found():
+    def strategy(node):
+        criteria = [MinTrials(threshold=2, transition_to="allweather")]
+        first = AllweatherNode(GRIP, name="first", transition_criteria=criteria)
+        return GenerationStrategy(nodes=[first, node], name="both")
+
+    client = make(strategy=strategy)
+    run(client, 0, last=1)
+    assert AllweatherNode.of(client).name == "first"
+    run(client, 0, first=1, last=3)
+    assert AllweatherNode.of(client).name == "allweather"
+
+
 def refused(said, **words):
     client = make(**words)
     with pytest.raises(aw.InvalidInput, match=said):
@@ -315,6 +372,9 @@ def test_what_an_external_node_would_ignore_is_refused():
     refused("without conditional parameters", parameters=[root, child, SPEED])
     refused("not name a context like a parameter", parameters=[RangeParameterConfig("grip", (0, 1), "float")])
     refused("not name a context like", goal="grip")
+    for name in ("value", "self"):
+        taken = RangeParameterConfig(name, (0, 1), "float")
+        refused(f"AllweatherNode` must name no parameter .*got '{name}'", parameters=[taken])
     client = make(parameters=pair)
     with pytest.raises(aw.InvalidInput, match="cannot heed fixed_features"):
         client.get_next_trials(1, fixed_parameters={"a": 0.5})
@@ -328,7 +388,7 @@ def test_what_an_external_node_would_ignore_is_refused():
 
 
 PARTS = [
-    {"surrogate": InputNoise((0,), (-0.1,), (0.1,)), "context": aw.Uniform(16)},
+    {"surrogate": InputNoise({"grip": "speed"}), "context": aw.Uniform(16)},
     {"method": "wdrbo"},
     {"method": aw.method("sbo-kde", width=2.0), "objective": None},
     {"context": aw.KDE(64), "objective": aw.CVaR(0.3), "acquisition": aw.Thompson()},

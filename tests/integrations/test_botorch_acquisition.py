@@ -9,7 +9,7 @@ from botorch.models.transforms.input import AppendFeatures, InputPerturbation
 from botorch.optim import optimize_acqf
 from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from shifted import OBJECTIVE, TRIALS, days, outcome, paired
+from shifted import OBJECTIVE, SEEDS, TRIALS, days, outcome, paired
 
 import allweather as aw
 from allweather.integrations.botorch import RobustAcquisition, RobustMCObjective
@@ -168,10 +168,10 @@ def loop(seed, propose, recommend):
     return float(optimize_acqf(recommend(table, seed), q=1, **FAST)[0])
 
 
-def robust(acquisition):
+def ours(acquisition, objective=OBJECTIVE):
     def build(table, seed):
         reference = aw.KDE(128).reference(table.seen, len(table), torch.Generator().manual_seed(seed))
-        return RobustAcquisition(aw.GP().fit(table), table, acquisition, OBJECTIVE, reference, seed=seed)
+        return RobustAcquisition(aw.GP().fit(table), table, acquisition, objective, reference, seed=seed)
 
     return build
 
@@ -186,9 +186,12 @@ def plain_choice(table, seed):
 
 
 def test_fifteen_trials_hold_under_a_shift(record_property):
-    ours = lambda seed: loop(seed, robust(aw.UCB()), robust(aw.UCB(0.0)))  # noqa: E731
-    theirs = lambda seed: loop(seed, plain_step, plain_choice)  # noqa: E731
-    paired("BoTorch, UCB of DRO against qLogNEI", ours, theirs, record_property, seeds=range(5))
+    def chosen(objective):
+        return lambda seed: loop(seed, ours(aw.UCB(), objective), ours(aw.UCB(0.0), objective))
+
+    default = lambda seed: loop(seed, plain_step, plain_choice)  # noqa: E731
+    arms = chosen(OBJECTIVE), chosen(aw.Expectation()), default
+    paired("BoTorch and qLogNEI", *arms, record_property, seeds=SEEDS)
 
 
 def test_building_does_not_touch_the_global_generator():
@@ -196,4 +199,11 @@ def test_building_does_not_touch_the_global_generator():
     score = RobustAcquisition(GP.model(), SEEN, aw.Thompson(), aw.CVaR(0.3), REFERENCE)
     score(torch.full((1, 1, 1), 0.5, dtype=torch.float64))
     assert torch.equal(before, torch.random.get_rng_state())
-    assert copy.deepcopy(score) is not score
+
+
+@pytest.mark.parametrize("acquisition", [aw.UCB(1.5), aw.Thompson(), aw.ExpectedImprovement()], ids=repr)
+def test_a_copy_gives_the_same_score(acquisition):
+    pending = torch.tensor([[0.5]], dtype=torch.float64)
+    score = RobustAcquisition(GP, SEEN, acquisition, aw.CVaR(0.3), REFERENCE, X_pending=pending)
+    points = torch.linspace(0, 1, 7, dtype=torch.float64)[:, None, None]
+    torch.testing.assert_close(copy.deepcopy(score)(points), score(points), rtol=0, atol=0)

@@ -7,6 +7,7 @@ import allweather as aw
 from allweather.integrations.botorch import InputNoise
 
 SPACE = aw.Space(dose=aw.Real(0, 10), slip=aw.Context(-1, 1))
+NOISE = InputNoise({"slip": "dose"})
 LAW = aw.Known(scipy.stats.norm(0, 0.5), samples=64)
 
 
@@ -16,9 +17,8 @@ def effect(dose):
 
 
 def carried_out(acquisition=None, trials=16):
-    noise = InputNoise.of(SPACE, {"slip": "dose"})
     study = aw.Study(
-        SPACE, context=LAW, objective=aw.Expectation(), surrogate=noise, acquisition=acquisition, initial=8
+        SPACE, context=LAW, objective=aw.Expectation(), surrogate=NOISE, acquisition=acquisition, initial=8
     )
     for _ in range(trials):
         trial = study.ask()
@@ -45,17 +45,37 @@ def test_its_sample_paths_depend_on_the_sum_only():
     torch.testing.assert_close(three[..., 1:], four[..., :2])
 
 
+@pytest.mark.filterwarnings("ignore:.*optimization.*", "ignore:A not p.d.")
+def test_the_error_is_added_to_its_own_decision_wherever_that_is():
+    kiln = aw.Space(wood=aw.Choice("oak", "ash"), heat=aw.Real(0, 90), dose=aw.Real(0, 10), slip=aw.Context(-1, 1))
+    study = aw.Study(kiln, context=LAW, objective=aw.Expectation(), surrogate=NOISE, initial=1)
+    rng, doses = np.random.default_rng(0), np.linspace(0, 10, 41)
+    rows = [{"wood": rng.choice(["oak", "ash"]), "heat": rng.uniform(0, 90), "dose": dose} for dose in doses]
+    study.add([{**row, "slip": 0.0, "value": float(effect(row["dose"]))} for row in rows])
+    assert NOISE.on(kiln).columns == (3,)
+    assert study.recommend().decision["dose"] == pytest.approx(3, abs=0.5)
+
+
 @pytest.mark.parametrize(
     ("space", "errors", "said"),
     [
-        (SPACE, {"slpi": "dose"}, r"name \['slip'\]"),
-        (SPACE, {"slip": "dsoe"}, "join real variables"),
+        (SPACE, {"slpi": "dose"}, r"name the contexts \['slip'\], got {'slpi'"),
+        (SPACE, {"slip": "dsoe"}, r"join real variables of linear scale, one of \['dose'\], got None"),
+        (SPACE, {"slip": "slip"}, "join real variables"),
         (aw.Space(dose=aw.Real(1, 10, log=True), slip=aw.Context(-1, 1)), {"slip": "dose"}, "linear scale"),
         (aw.Space(dose=aw.Integer(1, 10), slip=aw.Context(-1, 1)), {"slip": "dose"}, "join real variables"),
     ],
 )
 def test_what_is_no_error_of_a_decision_is_refused(space, errors, said):
     with pytest.raises(aw.InvalidInput, match=said):
-        InputNoise.of(space, errors)
-    with pytest.raises(aw.InvalidInput, match="must match"):
-        InputNoise((0,), (), ())
+        aw.Study(space, surrogate=InputNoise(errors))
+
+
+def test_a_function_of_columns_must_know_their_names():
+    with pytest.raises(aw.InvalidInput, match="name a decision for each context"):
+        InputNoise("slip")
+    points = torch.rand(4, 1, dtype=torch.float64)
+    with pytest.raises(aw.InvalidInput, match=r"call `.on\(space\)`"):
+        NOISE(points, points)
+    with pytest.raises(aw.InvalidInput, match=r"have 2 columns, contexts among them, got \(4, 1\)"):
+        NOISE.on(SPACE)(points, points)

@@ -27,6 +27,7 @@ OBJECTIVES = [
     aw.General(1.0, 0.5, aw.TotalVariation(0.4)),
     aw.WorstCaseSensitivity(aw.TotalVariation(0.0)),
 ]
+OTHERS = [aw.MeanRisk(0.5, aw.KL(0.0)), aw.RobustSatisficing(-1.0, aw.TotalVariation(0.0))]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=repr)
@@ -70,8 +71,13 @@ def test_several_outcomes_are_joined_first_and_signs_turned():
         RobustMCObjective(aw.CVaR(0.25), WEIGHTED)(SAMPLES.expand(5, 3, 2 * N, 2))
 
 
-def test_single_precision_stays_single_precision():
-    assert RobustMCObjective(aw.DRO(aw.KL(0.2)), WEIGHTED)(SAMPLES.float()).dtype == torch.float32
+@pytest.mark.parametrize("objective", [*OBJECTIVES, *OTHERS], ids=repr)
+def test_single_precision_stays_single_precision(objective):
+    risk = RobustMCObjective(objective, WEIGHTED)
+    single = risk(SAMPLES.float())
+    assert single.dtype == torch.float32
+    torch.testing.assert_close(single.double(), risk(SAMPLES), rtol=1e-4, atol=1e-4)
+    assert risk.float()(SAMPLES.float()).dtype == torch.float32  # also where the module itself was cast
 
 
 def test_an_objective_that_can_be_infinite_gives_finite_scores():

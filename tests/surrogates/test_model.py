@@ -1,6 +1,6 @@
 import pytest
 import torch
-from botorch.models import SingleTaskGP
+from botorch.models import ModelListGP, SingleTaskGP, SingleTaskVariationalGP
 from gpytorch.kernels import MaternKernel
 from tests.surrogates.tables import table, uniform
 
@@ -58,6 +58,43 @@ def test_paths_match_the_posterior_and_their_seed():
     assert torch.equal(draws, again)
     mean, sd = posterior.field(contexts)(decisions)
     assert ((draws.mean(0) - mean).abs() < 5 * sd / 400**0.5 + 0.02).all()
+
+
+def fixed_noise(points, values):
+    return SingleTaskGP(points, values, torch.full_like(values, 1e-4))
+
+
+def single_precision(points, values):
+    return SingleTaskGP(points.float(), values.float())
+
+
+def listed(points, values):
+    return ModelListGP(SingleTaskGP(points, values))
+
+
+@pytest.mark.filterwarnings("ignore::botorch.exceptions.warnings.InputDataWarning")
+@pytest.mark.parametrize("build", [fixed_noise, single_precision, listed], ids=lambda build: build.__name__)
+def test_models_of_other_kinds_are_asked_conditioned_and_drawn(build):
+    decisions, contexts = uniform(3, 2), uniform(5, 2, seed=2)
+    posterior = BoTorch(build).fit(table(20))
+    points, values = uniform(2, 4, seed=5), torch.tensor([9.0, -9.0], dtype=torch.float64)
+    told, pending = posterior.given(points, values), posterior.given(points)
+    assert told.field(points[:, 2:])(points[:, :2]).mean.diagonal().sign().tolist() == [1, -1]
+    before, after = posterior.field(contexts)(decisions), pending.field(contexts)(decisions)
+    torch.testing.assert_close(after.mean, before.mean, rtol=0, atol=1e-2)
+    assert (after.sd <= before.sd + 1e-3).all()
+    drawn = posterior.paths(contexts, 2, torch.Generator())(decisions)
+    assert drawn.shape == (2, 3, 5)
+    for part in (*before, *posterior.field(contexts).slopes(decisions), drawn):
+        assert part.dtype == torch.float64
+
+
+@pytest.mark.filterwarnings("ignore::botorch.exceptions.warnings.InputDataWarning")
+def test_a_model_that_cannot_be_conditioned_says_so():
+    posterior = BoTorch(lambda points, values: SingleTaskVariationalGP(points, values, inducing_points=6)).fit(table(9))
+    assert posterior.field(uniform(5, 2))(uniform(3, 2)).mean.shape == (3, 5)
+    with pytest.raises(InvalidInput, match="`SingleTaskVariationalGP` cannot be told of pending or failed trials"):
+        posterior.given(uniform(2, 4))
 
 
 def test_a_class_is_fitted():

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from botorch.models.model import Model
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
-from allweather.assembly import Assembly, composed
+from allweather.assembly import COLUMNS, Assembly, composed
 from allweather.composition import Composition
 from allweather.constraints import LinearConstraint
 from allweather.contexts import ContextModel
@@ -74,4 +74,18 @@ def only_contexts(space: object, where: str) -> Space:
     requirement = "hold the contexts and nothing else, such as Space(demand=Context(0, 1))"
     require(fits, f"{where}(space=...)", requirement, space)
     assert isinstance(space, Space)
+    require_names(space.variables, where)
     return space
+
+
+def require_names(names: Iterable[str], where: str) -> None:
+    """Refuse names that our tables of trials have for themselves, before anything is tried.
+
+    Example:
+        >>> require_names(["order", "value"], "AllweatherSampler")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        allweather.errors.InvalidInput: `AllweatherSampler` must name no parameter or context one of ..., got 'value'
+    """
+    taken = (*COLUMNS, "self")
+    for name in names:
+        require(name not in taken, where, f"name no parameter or context one of {', '.join(taken)}", name)

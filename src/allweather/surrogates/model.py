@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.models import ExactGP
 from torch import Generator, Tensor
 
 from allweather.errors import InvalidInput, require
 from allweather.observations import Observations
+from allweather.space import Space
 from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
 from allweather.surrogates.likelihood import Hyperparameters
 
@@ -45,6 +47,11 @@ class BoTorch(Surrogate):
         fits = callable(self.build) and not isinstance(self.build, Model)
         require(fits, "BoTorch(build=...)", "be a model class or a function (X, Y) -> fitted model", self.build)
 
+    def on(self, space: Space) -> BoTorch:
+        """This recipe for the variables of a space, where the function cares which they are."""
+        place = None if inspect.isclass(self.build) else getattr(self.build, "on", None)
+        return self if place is None else BoTorch(place(space))
+
     def fit(self, observations: Observations, start: Hyperparameters | None = None) -> ModelPosterior:
         """The model of these observations."""
         if not len(observations):
@@ -57,15 +64,21 @@ class BoTorch(Surrogate):
             from botorch.fit import fit_gpytorch_mll  # here, since it brings all of BoTorch's optimisers
 
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        return ModelPosterior(model.eval(), observations.decisions.shape[1])
+        return ModelPosterior.of(model.eval(), observations.decisions.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
 class ModelPosterior(Posterior):
-    """A BoTorch model's posterior."""
+    """A BoTorch model's posterior; the model may compute in single precision, we do not."""
 
     botorch: Model
     split: int
+
+    @classmethod
+    def of(cls, model: Model, split: int) -> ModelPosterior:
+        """The posterior of a fitted model, or of the only one in a list."""
+        alone: Any = getattr(model, "models", ())
+        return cls(alone[0] if len(alone) == 1 else model, split)
 
     def field(self, contexts: Tensor) -> ModelField:
         """The model called on all joint points."""
@@ -85,17 +98,25 @@ class ModelPosterior(Posterior):
 
         def values(decisions: Tensor) -> Tensor:
             points = joint(decisions, contexts)
-            flat: Tensor = drawn(points.reshape(-1, points.shape[-1]))
+            flat: Tensor = drawn(points.reshape(-1, points.shape[-1]).to(precision(self.botorch))).double()
             return flat.reshape(count, len(decisions), len(contexts))
 
         return values
 
     def given(self, points: Tensor, values: Tensor | None = None) -> ModelPosterior:
-        """The model conditioned on further outcomes."""
+        """The model conditioned on further outcomes, as noisy as those before where their noise is fixed."""
+        model, points = self.botorch, points.to(precision(self.botorch))
         with torch.no_grad():
-            predicted: Any = self.botorch.posterior(points)  # a model conditions only after it has predicted
-            outcomes = predicted.mean if values is None else values[:, None]
-            return ModelPosterior(self.botorch.condition_on_observations(points, outcomes), self.split)
+            predicted: Any = model.posterior(points)  # a model conditions only after it has predicted
+            outcomes = predicted.mean if values is None else values[:, None].to(points)
+            likelihood: Any = getattr(model, "likelihood", None)
+            fixed = isinstance(likelihood, FixedNoiseGaussianLikelihood)
+            noise = {"noise": likelihood.noise.mean().expand_as(outcomes)} if fixed else {}
+            try:
+                return ModelPosterior(model.condition_on_observations(points, outcomes, **noise), self.split)
+            except (NotImplementedError, AttributeError) as trouble:
+                said = "cannot be told of pending or failed trials: ask for one at a time, or use an exact GP"
+                raise InvalidInput(f"`{type(model).__name__}` {said}") from trouble
 
 
 class ModelField(Field):
@@ -126,10 +147,15 @@ class ModelField(Field):
 
     def _moments(self, points: Tensor) -> Moments:
         # One point per batch: the joint covariance of the contexts is not wanted.
-        posterior: Any = self._model.posterior(points[..., None, :])
+        posterior: Any = self._model.posterior(points[..., None, :].to(precision(self._model)))
         shape = points.shape[:-1]
-        mean, variance = posterior.mean.reshape(shape), posterior.variance.reshape(shape)
+        mean, variance = (part.reshape(shape).double() for part in (posterior.mean, posterior.variance))
         return Moments(mean, variance.clamp_min(1e-20).sqrt())
+
+
+def precision(model: Model) -> torch.dtype:
+    """What a model computes in."""
+    return next((each.dtype for each in model.parameters() if each.is_floating_point()), torch.float64)
 
 
 def joint(decisions: Tensor, contexts: Tensor) -> Tensor:

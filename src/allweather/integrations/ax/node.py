@@ -92,12 +92,15 @@ class AllweatherNode(ExternalGenerationNode):
             )
         self.wanted = Wanted(method, context, objective, acquisition, surrogate, initial, seed)
         self._past: Past | None = None
+        self._batch: list[Row] = []
+        """What was decided since the experiment was read: all of it is new, also what was tried before."""
 
     @classmethod
     def of(cls, client: Client) -> AllweatherNode:
-        """The node of a client, also of one that was loaded from a file."""
+        """The node of a client, also of one that was loaded from a file: of several the one at work, else the first."""
         strategy: GenerationStrategy = client._generation_strategy
-        found = [node for node in strategy.nodes_by_name.values() if isinstance(node, cls)]
+        nodes = [strategy._curr, *strategy.nodes_by_name.values()]
+        found = [node for node in nodes if isinstance(node, cls)]
         require(bool(found), f"{WHERE}.of(client=...)", "have a strategy with such a node", strategy.name)
         return found[0]
 
@@ -107,6 +110,7 @@ class AllweatherNode(ExternalGenerationNode):
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Reads the experiment again; nothing is fitted yet."""
+        self._batch = []
         self._past = Past.of(experiment, data, self.space)
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
@@ -114,12 +118,13 @@ class AllweatherNode(ExternalGenerationNode):
         past = self._past
         assert past is not None  # Ax reads first
         trials = past.trials()
-        known = [trial.decision for trial in trials]  # Ax calls pending what lacks any metric
-        for values in pending_parameters:
-            decision = past.decisions.ours(values)
-            if decision is not None and decision not in known:
-                trials.append(Trial(len(trials), decision))
-        return past.decisions.theirs(self._study(past, trials).ask().decision)
+        known = [trial.decision for trial in trials] + self._batch  # Ax calls pending what lacks any metric
+        others = [past.decisions.ours(values) for values in pending_parameters]
+        for decision in [*self._batch, *(each for each in others if each is not None and each not in known)]:
+            trials.append(Trial(len(trials), decision))
+        values = past.decisions.theirs(self._study(past, trials).ask().decision)
+        self._batch += [decision for decision in [past.decisions.ours(values)] if decision is not None]
+        return values
 
     def recommend(
         self,

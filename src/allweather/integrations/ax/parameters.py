@@ -19,6 +19,7 @@ from ax.core.search_space import SearchSpace
 from allweather.constraints import LinearConstraint
 from allweather.errors import require
 from allweather.integrations.translation import Translation, ladder, number, options, whole_number
+from allweather.integrations.wanted import require_names
 from allweather.trials import Row
 from allweather.variables import Variable
 
@@ -37,6 +38,7 @@ class Decisions:
     def of(cls, space: SearchSpace) -> Decisions:
         """The decisions of a search space."""
         require(not space.is_hierarchical, WHERE, "have a search space without conditional parameters", space)
+        require_names(space.tunable_parameters, WHERE)
         tunable = {name: translated(each) for name, each in space.tunable_parameters.items()}
         limits = []
         for each in space.parameter_constraints:

@@ -80,36 +80,48 @@ class Past:
 
     def _trial(self, number: int, trial: BaseTrial, arm: str, decision: Row) -> Trial:
         metrics = self.reported.get((trial.index, arm), {})
-        if trial.status.is_completed and arm not in getattr(trial, "abandoned_arm_names", ()):
-            return Trial(number, decision, self._context(metrics, trial.index), self._value(metrics, trial.index))
-        known = all(name in metrics for name in self.contexts.variables)
-        context = self._context(metrics, trial.index) if known else None
-        avoided = trial.status in AVOIDED or trial.status.is_completed
-        return Trial(number, decision, context, failed=avoided, expired=trial.status in GIVEN_UP)
+        complete = trial.status.is_completed and arm not in getattr(trial, "abandoned_arm_names", ())
+        context = self._context(metrics, trial.index, complete)
+        if not complete:
+            avoided = trial.status in AVOIDED or trial.status.is_completed
+            return Trial(number, decision, context, failed=avoided, expired=trial.status in GIVEN_UP)
+        value = self._value(metrics, trial.index)
+        return Trial(number, decision, context, value or (), failed=value is None)
 
-    def _value(self, metrics: Metrics, index: int) -> tuple[float, ...]:
-        return outcomes(self._found(self.objective, metrics, index), f"{WHERE}: metric of trial {index}")
+    def _value(self, metrics: Metrics, index: int) -> tuple[float, ...] | None:
+        """The outcome: nothing as long as it is missing, None where it is no number."""
+        if not self._has(self.objective, metrics, index):
+            return ()
+        try:
+            return outcomes(metrics[self.objective], f"{WHERE}: metric of trial {index}")
+        except InvalidInput as trouble:
+            warnings.warn(f"{trouble}; it counts as failed; {_mend(index)}", stacklevel=2)
+            return None
 
-    def _context(self, metrics: Metrics, index: int) -> Row:
-        context = {name: self._found(name, metrics, index) for name in self.contexts.variables}
-        for name, variable in self.contexts.variables.items():
-            context[name] = _legal(context[name], variable)
+    def _context(self, metrics: Metrics, index: int, complete: bool) -> Row | None:
+        """What happened; None, with a warning where the trial is over, as long as it does not say."""
+        names = self.contexts.variables
+        if not all(self._has(name, metrics, index) if complete else name in metrics for name in names):
+            return None
+        context = {name: _legal(metrics[name], variable) for name, variable in names.items()}
         try:
             self.contexts.contexts.encode(context)
         except InvalidInput as trouble:
-            hint = f"`client.attach_data({index}, {{...}})` puts it right"
-            raise InvalidInput(f"trial {index}: {trouble}; {hint}") from None
+            warnings.warn(f"trial {index}: {trouble}; it counts as pending; {_mend(index)}", stacklevel=2)
+            return None
         return plain(context)
 
-    def _found(self, name: str, metrics: Metrics, index: int) -> float:
+    def _has(self, name: str, metrics: Metrics, index: int) -> bool:
         if name not in metrics:
             others = sorted(set(self.experiment.metrics) - {self.objective, *self.contexts.variables})
             said = f"; other metrics are {', '.join(map(repr, others))}" if others else ""
-            raise InvalidInput(
-                f"trial {index} is complete but lacks the metric {name!r}{said}: tell it with "
-                f"`client.attach_data({index}, {{{name!r}: ...}})`"
-            )
-        return metrics[name]
+            lacks = f"trial {index} is complete but lacks the metric {name!r}{said}"
+            warnings.warn(f"{lacks}; it counts as pending; {_mend(index)}", stacklevel=2)
+        return name in metrics
+
+
+def _mend(index: int) -> str:
+    return f"`client.attach_data({index}, {{...}})` puts it right"
 
 
 def refuse_the_ignored(experiment: Experiment) -> None:

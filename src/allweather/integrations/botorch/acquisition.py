@@ -71,7 +71,7 @@ class RobustAcquisition(AcquisitionFunction):
         require(fits, f"{WHERE}(reference=...)", "have as many context columns as the observations", told)
         super().__init__(model=model.model() if isinstance(model, ProductPosterior) else _single(model))
         split = observations.decisions.shape[1]
-        posterior = model if isinstance(model, ProductPosterior) else ModelPosterior(model, split)
+        posterior = model if isinstance(model, ProductPosterior) else ModelPosterior.of(model, split)
         progress = Progress(
             step=max(len(observations), 1),
             decision_dim=split,

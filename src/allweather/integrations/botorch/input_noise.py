@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import torch
+from botorch.exceptions.warnings import InputDataWarning
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
 from botorch.models.transforms.input import InputTransform
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch import Tensor
 
-from allweather.errors import require
+from allweather.errors import InvalidInput, require
 from allweather.space import Space
 from allweather.variables import Real
 
@@ -22,17 +24,60 @@ class InputNoise:
     """A surrogate for contexts that are errors of decisions: a BoTorch GP of what was really carried out.
 
     So trials without error (reported as 0) teach what happens with one, which a GP of decision and error side by side
-    could not know.
+    could not know. All contexts are errors, each in the units of its decision; the study says where both are.
 
     Example:
         >>> from allweather import Context, Study
-        >>> space = Space(dose=Real(0, 10), slip=Context(-1, 1))
-        >>> noise = InputNoise.of(space, {"slip": "dose"})
-        >>> study = Study(space, surrogate=noise, initial=2)
-        >>> noise.columns, noise.lower, noise.upper
-        ((0,), (-0.1,), (0.1,))
+        >>> space = Space(heat=Real(0, 90), dose=Real(0, 10), slip=Context(-1, 1))
+        >>> study = Study(space, surrogate=InputNoise({"slip": "dose"}), initial=2)
+        >>> InputNoise({"slip": "dose"}).on(space)
+        Placed(width=3, columns=(1,), lower=(-0.1,), upper=(0.1,))
     """
 
+    errors: Mapping[str, str]
+    """The decision that each context is an error of."""
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.errors, Mapping) and len(self.errors) > 0
+        require(named, "InputNoise(errors=...)", 'name a decision for each context, {"slip": "dose"}', self.errors)
+
+    def on(self, space: Space) -> Placed:
+        """The function `(X, Y) -> fitted model` for the variables of a space."""
+        errors, names = self.errors, list(space.contexts)
+        require(set(errors) == set(names), "InputNoise(errors=...)", f"name the contexts {names}", dict(errors))
+        places, start = dict[str, int](), 0
+        for name, variable in space.decisions.items():
+            places[name], start = start, start + variable.columns
+        columns, lower, upper = [], [], []
+        for name in names:
+            decision = _linear(space.decisions.get(errors[name]), space, name)
+            error = _linear(getattr(space.contexts[name], "variable", None), space, name)
+            width = decision.upper - decision.lower
+            columns.append(places[errors[name]])
+            lower.append(error.lower / width)
+            upper.append(error.upper / width)
+        return Placed(start + len(names), tuple(columns), tuple(lower), tuple(upper))
+
+    def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (BoTorch's words)
+        """Refused: columns have no names."""
+        raise InvalidInput("`InputNoise` must know where its variables are: pass it to a study, or call `.on(space)`")
+
+
+def _linear(variable: object, space: Space, name: str) -> Real:
+    """A variable that errors can be added to, or that is such an error."""
+    fits = isinstance(variable, Real) and not variable.log
+    requirement = f"join real variables of linear scale, one of {list(space.decisions)}"
+    require(fits, f"InputNoise(errors={{{name!r}: ...}})", requirement, variable)
+    assert isinstance(variable, Real)
+    return variable
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Errors by column of the unit cube."""
+
+    width: int
+    """All columns, those of the errors last."""
     columns: tuple[int, ...]
     """For each context, the column of the decision that it adds to."""
     lower: tuple[float, ...]
@@ -40,39 +85,13 @@ class InputNoise:
     upper: tuple[float, ...]
     """Its largest."""
 
-    def __post_init__(self) -> None:
-        sizes = len(self.columns), len(self.lower), len(self.upper)
-        require(len(set(sizes)) == 1 and sizes[0] > 0, "InputNoise(columns=..., lower=..., upper=...)", "match", sizes)
-
-    @classmethod
-    def of(cls, space: Space, errors: Mapping[str, str]) -> InputNoise:
-        """The surrogate of a space, all of whose contexts are errors, each in the units of its decision.
-
-        Args:
-            space: decisions and errors.
-            errors: the decision that each context is an error of.
-        """
-        require(set(errors) == set(space.contexts), "InputNoise.of(errors=...)", f"name {list(space.contexts)}", errors)
-        places, start = dict[str, int](), 0
-        for name, variable in space.decisions.items():
-            places[name], start = start, start + variable.columns
-        columns, lower, upper = [], [], []
-        for name in space.contexts:
-            decision, error = space.decisions.get(errors[name]), getattr(space.contexts[name], "variable", None)
-            for each in (decision, error):
-                linear = isinstance(each, Real) and not each.log
-                require(linear, f"InputNoise.of(errors={{{name!r}: ...}})", "join real variables of linear scale", each)
-            assert isinstance(decision, Real)
-            assert isinstance(error, Real)
-            width = decision.upper - decision.lower
-            columns.append(places[errors[name]])
-            lower.append(error.lower / width)
-            upper.append(error.upper / width)
-        return cls(tuple(columns), tuple(lower), tuple(upper))
-
     def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (BoTorch's words)
         """The fitted model of joint points X (t, d_x + d_c) and outcomes Y (t, 1)."""
-        model = SingleTaskGP(X, Y, input_transform=_CarriedOut(self))
+        fits = X.shape[-1] == self.width
+        require(fits, "InputNoise(X=...)", f"have {self.width} columns, contexts among them", tuple(X.shape))
+        with warnings.catch_warnings():  # what is carried out may lie a little outside of the unit cube
+            warnings.simplefilter("ignore", InputDataWarning)
+            model = SingleTaskGP(X, Y, input_transform=_CarriedOut(self))
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model.eval()
 
@@ -82,7 +101,7 @@ class _CarriedOut(InputTransform):
 
     is_one_to_many = False
 
-    def __init__(self, noise: InputNoise) -> None:
+    def __init__(self, noise: Placed) -> None:
         super().__init__()
         self.transform_on_train = self.transform_on_eval = self.transform_on_fantasize = True
         self.noise = noise

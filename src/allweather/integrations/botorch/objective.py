@@ -64,4 +64,4 @@ class RobustMCObjective(RiskMeasureMCObjective):
         return self._score(self._prepare_samples(samples)).to(samples.dtype)
 
     def _score(self, values: Tensor) -> Tensor:
-        return self.objective.upper(Band(values), Reference(self.points, self.weights))
+        return self.objective.upper(Band(values.double()), Reference(self.points.double(), self.weights.double()))

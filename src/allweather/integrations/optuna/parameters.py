@@ -9,7 +9,8 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from allweather.errors import InvalidInput, require
-from allweather.integrations.translation import Translation, ladder, number, options, whole_number
+from allweather.integrations.translation import Translation, number, options, stepped, whole_number
+from allweather.integrations.wanted import require_names
 from allweather.trials import Row
 
 
@@ -33,19 +34,19 @@ def translated(name: str, distribution: BaseDistribution) -> Translation:
         return options(distribution.choices, lambda value: int(distribution.to_internal_repr(value)))
     if isinstance(distribution, IntDistribution):
         low, high, step = distribution.low, distribution.high, distribution.step
-        return ladder(range(low, high + 1, step)) if step > 1 else whole_number(low, high, distribution.log)
+        return stepped(low, high, step) if step > 1 else whole_number(low, high, distribution.log)
     known = isinstance(distribution, FloatDistribution)
     requirement = "have a float, integer or categorical distribution"
     require(known, f"AllweatherSampler: parameter {name!r}", requirement, distribution)
     assert isinstance(distribution, FloatDistribution)
     if distribution.step is None:
         return number(distribution.low, distribution.high, distribution.log)
-    steps = round((distribution.high - distribution.low) / distribution.step)
-    return ladder([min(distribution.low + i * distribution.step, distribution.high) for i in range(steps + 1)])
+    return stepped(distribution.low, distribution.high, distribution.step)
 
 
 def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Parameter]:
     """The parameters that are to be decided: those with a single value are not."""
+    require_names(distributions, "AllweatherSampler")
     for name, each in distributions.items():
         where = f"AllweatherSampler: parameter {name!r}"
         require(isinstance(each, BaseDistribution), where, "have one of Optuna's distributions", each)

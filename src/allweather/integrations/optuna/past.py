@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optuna.distributions import BaseDistribution
@@ -41,12 +41,12 @@ class Past:
     def trials(self, theirs: Sequence[FrozenTrial]) -> list[Trial]:
         """All trials that say what was decided, in order."""
         told = [trial for each in theirs for trial in [self._trial(each)] if trial is not None]
-        return [Trial(number, *rest) for number, rest in enumerate(told)]
+        return [replace(trial, number=number) for number, trial in enumerate(told)]
 
     def undecided(self, theirs: Sequence[FrozenTrial], before: int) -> int:
         """How many running trials before a number have no decision yet: other workers are choosing it right now."""
         running = [each for each in theirs if each.state == TrialState.RUNNING and each.number < before]
-        return sum(self._decision(each) is None for each in running)
+        return sum(not self._decided(each) for each in running)
 
     def context(self, trial: FrozenTrial) -> Row | None:
         """What happened in a trial, None where it does not say; what is not a context is refused."""
@@ -59,21 +59,22 @@ class Past:
             raise InvalidInput(f"trial {trial.number}: {trouble}") from None
         return plain(said)
 
-    def _trial(self, trial: FrozenTrial) -> tuple[Row, Row | None, tuple[float, ...], bool] | None:
-        """Decision, context, outcomes and failure."""
-        decision = self._decision(trial)
-        if decision is None or trial.state == TrialState.WAITING:
+    def _trial(self, trial: FrozenTrial) -> Trial | None:
+        """The trial, None where it does not say what was decided, or was decided elsewhere than in the search space."""
+        decision = None if trial.state == TrialState.WAITING else self._decision(trial)
+        if decision is None:
             return None
-        context, complete = self._believable(trial), trial.state == TrialState.COMPLETE
-        values: tuple[float, ...] = ()
-        failed = trial.state in (TrialState.FAIL, TrialState.PRUNED)
-        if complete:
+        context, values = self._believable(trial), tuple[float, ...]()
+        # Without context nothing was tried: Optuna calls a trial failed that was only interrupted.
+        given_up = trial.state == TrialState.FAIL and context is None
+        failed = trial.state == TrialState.PRUNED or (trial.state == TrialState.FAIL and not given_up)
+        if trial.state == TrialState.COMPLETE:
             try:
                 values = outcomes(trial.value, f"trial {trial.number}: value")
             except InvalidInput as trouble:
                 warnings.warn(f"{trouble}; it counts as failed", stacklevel=2)
                 failed = True
-        return decision, context, values, failed
+        return Trial(trial.number, decision, context, values, failed, expired=given_up)
 
     def _believable(self, trial: FrozenTrial) -> Row | None:
         """The context, or None with a warning where a trial is over and has none that fits."""
@@ -87,16 +88,23 @@ class Past:
             warnings.warn(f"trial {trial.number} has no context; {hint}", stacklevel=2)
         return context
 
+    def _decided(self, trial: FrozenTrial) -> Row:
+        """The values of the parameters; nothing as long as one is missing."""
+        values = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
+        return values if all(name in values for name in self.known) else {}
+
     def _decision(self, trial: FrozenTrial) -> Row | None:
         """What was decided; a trial that is over must have decided all there is to decide, and nothing else."""
-        values = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
         if trial.state == TrialState.COMPLETE:
             names = sorted(_open(trial))
             where = f"AllweatherSampler: the parameters of trial {trial.number}"
             require(names == sorted(self.known), where, f"be {sorted(self.known)}, as in every other trial", names)
-        if any(name not in values for name in self.known):
+        values = self._decided(trial)
+        try:
+            return decision_of(self.known, values, trial.number) if values else None
+        except InvalidInput as trouble:
+            warnings.warn(f"{trouble}: nothing is learned of it", stacklevel=2)
             return None
-        return decision_of(self.known, values, trial.number)
 
 
 def learned(theirs: Sequence[FrozenTrial]) -> dict[str, Parameter]:

@@ -22,7 +22,7 @@ from allweather.contexts import ContextModel
 from allweather.errors import InvalidInput, require
 from allweather.integrations.optuna.parameters import parameters
 from allweather.integrations.optuna.past import CONTEXT, LATE, Past, learned
-from allweather.integrations.wanted import Wanted, only_contexts
+from allweather.integrations.wanted import Wanted, only_contexts, require_names
 from allweather.objectives import Objective
 from allweather.recommendation import Recommendation
 from allweather.space import Space
@@ -32,6 +32,8 @@ from allweather.trials import Row, outcomes, plain
 
 _TURN = threading.Lock()
 """Of the threads of `optimize(n_jobs=...)` one computes at a time."""
+AT_ONCE = 7
+"""Other workers at most whose choice is computed before one's own: what was killed while choosing never chooses."""
 
 
 class AllweatherSampler(BaseSampler):
@@ -86,7 +88,9 @@ class AllweatherSampler(BaseSampler):
         named = search_space is None or isinstance(search_space, Mapping)
         require(named, "AllweatherSampler(search_space=...)", "map names to Optuna's distributions", search_space)
         self._search_space = None if search_space is None else dict(search_space)
-        parameters(self._search_space or {})  # what has no variable is refused now
+        known = parameters(self._search_space or {})  # what has no variable is refused now
+        requirement = "have a parameter with several values, or be left out"
+        require(search_space is None or bool(known), "AllweatherSampler(search_space=...)", requirement, search_space)
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """All parameters, as soon as they are known."""
@@ -104,21 +108,24 @@ class AllweatherSampler(BaseSampler):
         with _TURN:
             others = [each for each in study.get_trials(deepcopy=False) if each.number != trial.number]
             # What other workers are choosing now is not written yet: they will choose what we would.
-            before = past.undecided(others, trial.number)
+            before = min(past.undecided(others, trial.number), AT_ONCE)
             asked = self._study(study, past, others).ask(before + 1)[-1]
         return {name: each.translation.theirs(asked.decision[name]) for name, each in past.known.items()}
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A random value, where nothing is known of the parameters yet; later, what was not there before is refused."""
+        """A random value, where no parameters were known when the trial began; later, what is new is refused."""
         _direction(study)
         past = self._past(study)
-        if past is not None:
+        require_names([param_name], "AllweatherSampler")
+        known = {} if past is None else past.known
+        expected = param_name in known and known[param_name].distribution == param_distribution
+        if past is not None and not expected:  # what was learned since the trial began is as good as random
             raise InvalidInput(
                 f"`AllweatherSampler` must know every parameter and its range in advance (no conditional or changing "
                 f"ones), got {param_name!r} as {param_distribution} in trial {trial.number}; known are "
-                f"{', '.join(f'{name!r} as {each.distribution}' for name, each in past.known.items())}"
+                f"{', '.join(f'{name!r} as {each.distribution}' for name, each in known.items())}"
             )
         place = [self.wanted.seed, trial.number, zlib.crc32(param_name.encode())]
         luck = int(np.random.SeedSequence(place).generate_state(1)[0])
@@ -152,7 +159,7 @@ class AllweatherSampler(BaseSampler):
             context: what happened.
         """
         count = len(study.get_trials(deepcopy=False))
-        known = isinstance(number, int) and 0 <= number < count
+        known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < count
         require(known, "AllweatherSampler.tell_context(number=...)", f"be one of the {count} trials", number)
         self.space.contexts.encode(context)
         study.set_user_attr(f"{LATE}{number}", dict(plain(context)))
