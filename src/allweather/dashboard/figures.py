@@ -70,7 +70,7 @@ async def advised(opened: Opened, choice: Choice, reader: Request) -> Advice:
         complete = len(opened.history.complete)
         return Advice(best, plain, wanted, complete, time.perf_counter() - started)
 
-    return await opened.computed(work, reader, ("advice", choice.key))
+    return await opened.advised(work, reader, ("advice", choice.key))
 
 
 async def drawn(opened: Opened, name: str, choice: FigureChoice, reader: Request) -> Drawing:
@@ -83,7 +83,7 @@ async def drawn(opened: Opened, name: str, choice: FigureChoice, reader: Request
         picture = replace(STUDY_FIGURES[name](study, objective=choice.part()), columns=choice.columns)
         return Drawing(name, picture.title, picture.says, picture.plotly().to_json(), time.perf_counter() - started)
 
-    return await opened.computed(work, reader, (name, choice.key, choice.columns))
+    return await opened.drawn(work, reader, (name, choice.key, choice.columns))
 
 
 def offered(opened: Opened) -> list[str]:

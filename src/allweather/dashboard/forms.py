@@ -32,7 +32,7 @@ async def ask(request: Request, opened: Here, posted: Form) -> Response:
         contexts = {} if opened.kept.teller.controlled else study.space.contexts
         return study.ask(context=posted.row("context", contexts))
 
-    trial = await opened.computed(next_one, request)
+    trial = await opened.asked(next_one, request)
     if not partial(request):
         return RedirectResponse(f"{_home(opened)}#trial-{trial.number}", 303)
     return _news(render(request, "_card.html", name=opened.name, card=Card.of(opened, trial)))
