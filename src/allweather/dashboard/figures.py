@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from starlette.requests import Request
 
 from allweather.dashboard.choice import Choice, FigureChoice
+from allweather.dashboard.outline import left_to_chance
 from allweather.dashboard.problems import NotHere
 from allweather.dashboard.shelf import Opened
 from allweather.plots import STUDY_FIGURES
@@ -88,5 +89,6 @@ async def drawn(opened: Opened, name: str, choice: FigureChoice, reader: Request
 
 def offered(opened: Opened) -> list[str]:
     """The figures that can be drawn of a study."""
-    controlled = opened.kept.teller.controlled
-    return [name for name in STUDY_FIGURES if controlled or name != "frontier"]
+    absent = set() if opened.kept.teller.controlled else {"frontier"}
+    absent |= set() if left_to_chance(opened.kept) else {"robustness", "contexts"}
+    return [name for name in STUDY_FIGURES if name not in absent]

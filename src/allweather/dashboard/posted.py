@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fastapi import Request
 
 from allweather.dashboard.problems import Refused, Unreadable
-from allweather.errors import InvalidInput
+from allweather.errors import InvalidInput, require
 from allweather.variables import Value, Variable
 from allweather.words import numbers, value
 
@@ -33,13 +34,20 @@ class Posted:
         return found or None
 
     def outcomes(self) -> list[float] | None:
-        """The outcomes, of which several are parted by spaces; None where none was typed.
+        """The outcomes, of which several are parted by spaces, also after commas; None where none was typed.
 
         Example:
-            >>> Posted({"values": "1.5 2"}).outcomes()
+            >>> Posted({"values": "1.5, 2"}).outcomes()
             [1.5, 2.0]
+            >>> Posted({"values": "1,5"}).outcomes()
+            Traceback (most recent call last):
+            allweather.errors.InvalidInput: `outcome` must be written with a point, such as 42.5 (several with spaces
+            between them), got '1,5'
         """
-        return numbers(self.fields.get("values", "").replace(";", " ").split())
+        typed = re.sub(r"[,;](?=\s|$)|;", " ", self.fields.get("values", ""))
+        fits = re.search(r"\d,\d", typed) is None
+        require(fits, "outcome", "be written with a point, such as 42.5 (several with spaces between them)", typed)
+        return numbers(typed.split(), "outcome")
 
     def ticked(self, name: str) -> bool:
         """Whether a box was ticked."""
