@@ -22,7 +22,7 @@ ABOUT = {
     "robustness": "How the mean outcome falls when contexts shift.",
     "contexts": "Which contexts are believed in, and which an adversary would choose.",
     "profile": "How the objective depends on each decision.",
-    "slices": "What is known about the outcome, over decisions and contexts.",
+    "slices": "What is known about the outcome, here and there.",
     "progress": "How the study has come along.",
     "frontier": "What more money buys.",
 }

@@ -216,8 +216,8 @@
   };
 
   const look = later(async () => {
-    const answer = await fetch(pending.dataset.src, { headers: { "HX-Request": "true" } });
-    if (!answer.ok) return;
+    const answer = await fetch(pending.dataset.src, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (!answer || !answer.ok) return;
     const fresh = document.createElement("template");
     fresh.innerHTML = await answer.text();
     merge(fresh.content);
