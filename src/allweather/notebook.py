@@ -12,6 +12,7 @@ from typing import Protocol
 from allweather.history import History
 from allweather.record import Record, alone, changed, numbered, trials_in
 from allweather.storage import Conflict, Event
+from allweather.storage.events import MemoryJournal
 from allweather.trials import Trial
 
 
@@ -38,6 +39,8 @@ class Notebook:
     def __init__(self, journal: Writable, empty: History, patience: float | None = None) -> None:
         self._journal, self._record, self._patience = journal, Record(empty), patience
         self._lock = threading.RLock()
+        # A database checks what it is told while others read; a journal in memory checks nothing by itself.
+        self._telling = self._lock if isinstance(journal, MemoryJournal) else threading.RLock()
 
     @property
     def journal(self) -> Writable:
@@ -71,7 +74,7 @@ class Notebook:
 
     def tell(self, number: int | Trial, say: Callable[[Trial], Event]) -> Trial:
         """Write down what `say` has to say about a trial; only that trial's events are read for it."""
-        with self._lock:
+        with self._telling:
             while True:
                 seen = self._journal.last
                 trial = self._find(number, seen)

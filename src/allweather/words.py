@@ -37,11 +37,13 @@ def number(text: str, where: str) -> float:
     return found
 
 
-def numbers(texts: Sequence[str] | None) -> list[float] | None:
+def numbers(texts: Sequence[str] | None, where: str = "VALUE") -> list[float] | None:
     """The outcomes of a trial, if any are told."""
     given = list(texts or [])
-    require(len(given) <= REPEATS, "VALUE...", f"be at most {REPEATS} outcomes of one trial", f"{len(given)} outcomes")
-    return [number(text, "VALUE") for text in given] or None
+    require(
+        len(given) <= REPEATS, f"{where}...", f"be at most {REPEATS} outcomes of one trial", f"{len(given)} outcomes"
+    )
+    return [number(text, where) for text in given] or None
 
 
 def outcome(trial: Trial) -> str:

@@ -259,3 +259,15 @@ def test_an_empty_study_and_one_by_a_program(url, page):
         page.locator("#trial-0 input[name=values]").fill("3")
         page.get_by_role("button", name="Tell").click()
         page.locator(".done").wait_for()
+        page.goto("about:blank")  # or it looks for news while the server ends
+
+
+def test_a_red_message_goes_when_something_else_is_typed(server, chromium):
+    with watched(chromium, allowed=("422", "htmx:responseError")) as page:
+        page.goto(f"{server.address}/studies/kiosk")
+        card = asked_for(page)
+        card.get_by_role("button", name="Tell").click()
+        card.get_by_text("write an outcome").wait_for()
+        card.locator("input[name=values]").fill("3")
+        assert card.locator(".mistake").count() == 0
+        page.goto("about:blank")

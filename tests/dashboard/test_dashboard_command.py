@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import httpx
 import pytest
@@ -106,3 +107,16 @@ ROWS = [{"order": (37.7 * n) % 100, "demand": 45 + n % 9, "value": float(n % 7)}
 
 def _place(address):
     return "127.0.0.1", int(address.rstrip("/").rpartition(":")[2])
+
+
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_in_order_while_something_is_computed_that_takes_long(started, told):
+    process, address = started()
+    with httpx.Client(base_url=address) as client, socket.create_connection(_place(address)) as waiting:
+        client.post("/api/v1/studies/kiosk/trials", json={"rows": ROWS[:200]})
+        query = b"objective=dro&distance=wasserstein&radius=0.03"
+        waiting.sendall(b"GET /api/v1/studies/kiosk/figures/profile?" + query + b" HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        time.sleep(2.5)
+        process.send_signal(told)
+        assert process.wait(15) == 0
+    assert process.stderr.read() == ""

@@ -10,6 +10,8 @@ from allweather.dashboard import Door
 from allweather.dashboard.addresses import segment
 from allweather.dashboard.patience import WAITING
 from allweather.errors import InvalidInput
+from allweather.storage import Database
+from allweather.storage.schema import studies
 
 TOKEN = "a-token-of-many-characters"
 ROOT = "/api/v1/studies"
@@ -256,3 +258,29 @@ def test_variables_that_cannot_be_read_are_a_sentence(url):
         assert answer.status_code == 422
         assert "cannot be read" in answer.text
         assert client.get("/").status_code == 200
+
+
+@pytest.mark.parametrize("charset", ["unicode_escape", "undefined", "punycode"])
+def test_a_form_in_letters_that_are_none(stranger, charset):
+    kind = f"multipart/form-data; boundary=x; charset={charset}"
+    part = b'--x\r\ncontent-disposition: form-data; name="token"\r\n\r\n\\ud800\xff-\r\n--x--\r\n'
+    answer = stranger.post("/login", content=part, headers={"content-type": kind})
+    assert answer.status_code in (400, 401)
+    assert stranger.post("/login", data={}, headers={"origin": "http://["}).status_code == 403
+
+
+def test_a_head_is_answered_like_a_page(client):
+    answer = client.head("/")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert client.head("/studies/none").status_code == 404
+
+
+@pytest.mark.parametrize("text", ["no json", "[1]", '{"study": 3}', '{"recipe": "x"}'])
+def test_a_recipe_that_is_none_is_a_sentence(url, text):
+    made(url)
+    with Database(url).writing() as connection:
+        connection.execute(studies.update().values(recipe=text))
+    with serving(url) as server, server.client() as client:
+        answer = client.get("/studies/kiosk")
+        assert answer.status_code == 503
+        assert "must be a JSON object" in answer.text

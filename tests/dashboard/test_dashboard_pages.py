@@ -207,3 +207,76 @@ def test_a_spreadsheet_gets_no_formulas(url):
     study.add([{"wood": "=1+1", "rain": 0.5, "value": 1.0}])
     with serving(url) as server, server.client() as client:
         assert "'=1+1" in client.get("/studies/wood/table.csv").text
+
+
+def test_an_outcome_whose_context_is_still_to_come(client):
+    ours = {"form_token": form_token(client.get("/studies/kiosk").text)}
+    client.post("/studies/kiosk/ask", data=ours)
+    card = client.post("/studies/kiosk/trials/12/tell", data={**ours, "values": "5"}, headers=HX).text
+    assert "outcome 5 noted; still waiting for: demand" in text_of(card)
+    page = client.get("/studies/kiosk").text
+    assert "outcome 5 noted; still waiting for: demand" in text_of(page)
+    done = client.post("/studies/kiosk/trials/12/tell", data={**ours, "context:demand": "3"}, headers=HX).text
+    assert "is complete: outcome 5" in text_of(done)
+    assert 'id="trial-12"' not in done
+
+
+PLAIN = """
+name = "plain"
+seed = 1
+initial = 2
+
+[variables]
+x = { lower = 0, upper = 1 }
+"""
+DECIDED = f"""{PLAIN}
+y = {{ lower = 0, upper = 1 }}
+
+[control]
+sets = [{{ variables = ["x", "y"], cost = 1 }}]
+"""
+
+
+@pytest.mark.parametrize("recipe", [PLAIN, DECIDED])
+def test_where_nothing_is_left_to_chance_nobody_speaks_of_contexts(url, recipe):
+    made(url, recipe)
+    with serving(url) as server, server.client() as client:
+        here = "/api/v1/studies/plain"
+        for value in range(3):
+            number = client.post(f"{here}/ask", json={}).json()["trials"][0]["number"]
+            client.post(f"{here}/trials/{number}/tell", json={"values": [value]})
+        names = client.get(f"{here}/figures").json()["figures"]
+        assert not {"robustness", "contexts"} & set(names)
+        for name in names:
+            assert client.get(f"{here}/figures/{name}").status_code == 200
+        page = client.get("/studies/plain").text
+        assert 'id="chooser"' not in page
+        assert "context" not in text_of(page)
+        assert "context" not in text_of(client.get("/studies/plain/recommendation").text)
+
+
+def test_pages_speak_no_python(client):
+    ours = {"form_token": form_token(client.get("/studies/kiosk").text)}
+    client.post("/studies/kiosk/ask", data=ours)
+
+    def answer(number, verb, **typed):
+        page = client.post(f"/studies/kiosk/trials/{number}/{verb}", data={**ours, **typed})
+        assert page.status_code == 422
+        said = html.unescape(re.search(r'role="alert">(.*?)</p>', page.text).group(1))
+        assert not re.search(r"Study|VALUE|`", said)
+        return said
+
+    assert answer(12, "tell") == "write an outcome or what happened, or tick that it failed"
+    assert "not both" in answer(12, "tell", values="3", failed="yes")
+    assert "with a point, such as 42.5" in answer(12, "tell", values="42,5")
+    assert answer(12, "tell", values="forty") == "outcome must be a number such as 3.5, got 'forty'"
+    assert answer(12, "correct", values="3") == "nothing was told of trial 12 yet that could be put right"
+    assert "its own page puts it right" in answer(3, "tell", values="99")
+    assert answer(3, "correct") == "write what is to be put right"
+    assert "did not fail" in answer(3, "tell", failed="yes")
+    client.post("/studies/kiosk/trials/3/withdraw", data=ours)
+    assert "was withdrawn" in answer(3, "tell", values="3")
+    assert "was withdrawn" in answer(3, "correct", values="3")
+    typed = {**ours, "values": "42.5, 41.9", "context:demand": "3"}
+    assert client.post("/studies/kiosk/trials/12/tell", data=typed).status_code == 303
+    assert client.get(f"{ROOT}/trials/12").json()["values"] == [42.5, 41.9]

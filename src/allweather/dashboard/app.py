@@ -21,6 +21,7 @@ from allweather.dashboard.render import trouble
 from allweather.dashboard.schemas import ProblemOut
 from allweather.dashboard.sessions import Sessions
 from allweather.dashboard.shelf import Shelf
+from allweather.dashboard.spoken import spoken
 from allweather.errors import AllweatherError
 
 ABOUT = """Remote ask and tell for the studies of one database.
@@ -77,7 +78,8 @@ def _answer(request: Request, status: int, detail: str, headers: dict[str, str] 
 
 async def _mistaken(request: Request, mistake: Exception) -> Response:
     assert isinstance(mistake, AllweatherError)
-    return _answer(request, status_of(mistake), sentence(mistake))
+    program = request.scope["path"].startswith("/api/")
+    return _answer(request, status_of(mistake), sentence(mistake) if program else spoken(mistake))
 
 
 async def _misread(request: Request, mistake: Exception) -> Response:

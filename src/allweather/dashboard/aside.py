@@ -1,4 +1,4 @@
-"""Long computations beside the requests: one at a time for each study, and none for readers who have gone."""
+"""Long computations beside the requests: one at a time in each line, and none for readers who have gone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 
 Found = TypeVar("Found")
-AT_ONCE = threading.BoundedSemaphore(2)
-"""Computations of all studies together: a third would only slow down the others."""
+THREAD = "allweather-computes"
 
 
 class Gone(Exception):
@@ -19,10 +18,10 @@ class Gone(Exception):
 
 
 class Aside:
-    """Where one study computes; a request that waits for its turn costs nothing."""
+    """A line of computations; a request that waits for its turn costs nothing."""
 
-    def __init__(self) -> None:
-        self._turn, self._ended = asyncio.Lock(), False
+    def __init__(self, room: asyncio.Semaphore) -> None:
+        self._turn, self._room, self._ended = asyncio.Lock(), room, False
         self._current: asyncio.Future[Any] | None = None
 
     async def run(self, work: Callable[[], Found], reader: Request) -> Found:
@@ -32,7 +31,7 @@ class Aside:
             work: computes; it may take long.
             reader: the request that waits for it.
         """
-        async with self._turn:
+        async with self._turn, self._room:
             # A body that nobody has read comes before the news that the reader has left.
             if self._ended or await reader.is_disconnected() or await reader.is_disconnected():
                 raise Gone
@@ -62,8 +61,7 @@ def _in_thread(work: Callable[[], Found]) -> asyncio.Future[Found]:
     def compute() -> None:
         found, trouble = None, None
         try:
-            with AT_ONCE:
-                found = work()
+            found = work()
         except BaseException as raised:
             trouble = raised
         try:
@@ -71,5 +69,10 @@ def _in_thread(work: Callable[[], Found]) -> asyncio.Future[Found]:
         except RuntimeError:  # the server has ended meanwhile
             return
 
-    threading.Thread(target=compute, daemon=True).start()
+    threading.Thread(target=compute, daemon=True, name=THREAD).start()
     return result
+
+
+def running() -> bool:
+    """Whether a computation goes on in this process."""
+    return any(thread.name == THREAD for thread in threading.enumerate())

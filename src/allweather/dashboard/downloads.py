@@ -36,7 +36,7 @@ def table_of(opened: Opened) -> Response:
 
 async def report_of(opened: Opened, choice: Choice, reader: Request) -> Response:
     """The report for an objective: a page of its own, which a browser saves and never opens as one of ours."""
-    text = await opened.computed(lambda study: report_html(study, choice.part()), reader)
+    text = await opened.drawn(lambda study: report_html(study, choice.part()), reader)
     named = {"content-disposition": file_name(opened.name, "html"), "content-security-policy": "sandbox"}
     return Response(text, headers=named, media_type="text/html; charset=utf-8")
 

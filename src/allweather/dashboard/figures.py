@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from starlette.requests import Request
 
 from allweather.dashboard.choice import Choice, FigureChoice
+from allweather.dashboard.outline import left_to_chance
 from allweather.dashboard.problems import NotHere
 from allweather.dashboard.shelf import Opened
 from allweather.plots import STUDY_FIGURES
@@ -21,7 +22,7 @@ ABOUT = {
     "robustness": "How the mean outcome falls when contexts shift.",
     "contexts": "Which contexts are believed in, and which an adversary would choose.",
     "profile": "How the objective depends on each decision.",
-    "slices": "What is known about the outcome, over decisions and contexts.",
+    "slices": "What is known about the outcome, here and there.",
     "progress": "How the study has come along.",
     "frontier": "What more money buys.",
 }
@@ -70,7 +71,7 @@ async def advised(opened: Opened, choice: Choice, reader: Request) -> Advice:
         complete = len(opened.history.complete)
         return Advice(best, plain, wanted, complete, time.perf_counter() - started)
 
-    return await opened.computed(work, reader, ("advice", choice.key))
+    return await opened.advised(work, reader, ("advice", choice.key))
 
 
 async def drawn(opened: Opened, name: str, choice: FigureChoice, reader: Request) -> Drawing:
@@ -83,10 +84,11 @@ async def drawn(opened: Opened, name: str, choice: FigureChoice, reader: Request
         picture = replace(STUDY_FIGURES[name](study, objective=choice.part()), columns=choice.columns)
         return Drawing(name, picture.title, picture.says, picture.plotly().to_json(), time.perf_counter() - started)
 
-    return await opened.computed(work, reader, (name, choice.key, choice.columns))
+    return await opened.drawn(work, reader, (name, choice.key, choice.columns))
 
 
 def offered(opened: Opened) -> list[str]:
     """The figures that can be drawn of a study."""
-    controlled = opened.kept.teller.controlled
-    return [name for name in STUDY_FIGURES if controlled or name != "frontier"]
+    absent = set() if opened.kept.teller.controlled else {"frontier"}
+    absent |= set() if left_to_chance(opened.kept) else {"robustness", "contexts"}
+    return [name for name in STUDY_FIGURES if name not in absent]

@@ -12,10 +12,11 @@ from allweather.dashboard.addresses import segment
 from allweather.dashboard.inputs import Card, space_of
 from allweather.dashboard.pages import about
 from allweather.dashboard.posted import Posted, from_our_form
-from allweather.dashboard.problems import sentence, status_of
+from allweather.dashboard.problems import status_of
 from allweather.dashboard.render import partial, render
 from allweather.dashboard.rest import Here, Number
 from allweather.dashboard.shelf import Opened
+from allweather.dashboard.spoken import spoken
 from allweather.errors import AllweatherError
 from allweather.study import Study
 from allweather.trials import Trial
@@ -32,7 +33,7 @@ async def ask(request: Request, opened: Here, posted: Form) -> Response:
         contexts = {} if opened.kept.teller.controlled else study.space.contexts
         return study.ask(context=posted.row("context", contexts))
 
-    trial = await opened.computed(next_one, request)
+    trial = await opened.asked(next_one, request)
     if not partial(request):
         return RedirectResponse(f"{_home(opened)}#trial-{trial.number}", 303)
     return _news(render(request, "_card.html", name=opened.name, card=Card.of(opened, trial)))
@@ -83,12 +84,14 @@ def _done(request: Request, opened: Opened, number: int, posted: Posted, change:
     try:
         changed = change(trial)
     except AllweatherError as mistake:
-        card = Card.of(opened, trial, posted.fields, sentence(mistake))
+        card = Card.of(opened, trial, posted.fields, spoken(mistake))
         if partial(request):
             return render(request, "_card.html", status_of(mistake), name=opened.name, card=card)
         return render(request, "trial.html", status_of(mistake), **about(opened, card))
     if not partial(request):
         return RedirectResponse(f"{_home(opened)}/trials/{number}", 303)
+    if changed.state == "pending":
+        return _news(render(request, "_card.html", name=opened.name, card=Card.of(opened, changed)))
     return _news(render(request, "_done.html", name=opened.name, trial=changed))
 
 

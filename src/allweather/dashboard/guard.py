@@ -54,7 +54,9 @@ class Guard:
         if refusal is None:
             receive_again = await limited(request)
             if receive_again is not None:
-                await self.app(scope, receive_again, dressed)
+                # A HEAD is answered like a GET: the server itself leaves the body out.
+                inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+                await self.app(inner, receive_again, dressed)
                 return
             refusal = _said(request, 413, "the request's body is too large")
         await refusal(scope, receive, dressed)
@@ -123,10 +125,18 @@ def _from_here(headers: Mapping[str, str], method: str) -> bool:
     Another site may link to our pages, but neither post to them nor load anything of them.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-    if origin is not None and method not in SAFE and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+    if origin is not None and method not in SAFE and _place(origin) != headers.get("host", "").lower():
         return False
     link = method in SAFE and headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") != "iframe"
     return site is None or site in OWN or link
+
+
+def _place(origin: str) -> str | None:
+    """Host and port of an origin; None where it is none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _said(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:

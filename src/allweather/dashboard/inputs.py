@@ -10,7 +10,7 @@ from allweather.dashboard.shelf import Opened
 from allweather.space import Space
 from allweather.trials import Trial
 from allweather.variables import Choice, Context, Integer, Variable
-from allweather.words import brief
+from allweather.words import brief, outcome, row
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,15 @@ class Card:
     failed: bool
     mistake: str | None = None
     """What was wrong with the form the last time."""
+
+    @property
+    def noted(self) -> str:
+        """What is known already of a trial that waits, and what it waits for; empty where nothing is."""
+        trial = self.trial
+        known = [f"outcome {outcome(trial)}"] * bool(trial.values) + [row(trial.context)] * bool(trial.context)
+        missing = [] if trial.context else [each.label for each in self.contexts]
+        missing += [] if trial.values else ["the outcome"]
+        return f"{', '.join(known)} noted; still waiting for: {', '.join(missing)}" if known and missing else ""
 
     @classmethod
     def of(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from allweather.dashboard.guard import cookie
-from allweather.dashboard.posted import Posted, from_our_form
+from allweather.dashboard.posted import Posted, fields_of, from_our_form
 from allweather.dashboard.render import render
 
 router = APIRouter(include_in_schema=False)
@@ -23,8 +23,8 @@ def form(request: Request, then: Annotated[str, Query(max_length=2000)] = "/") -
 @router.post("/login")
 async def enter(request: Request) -> Response:
     """A session for whoever knows the token."""
-    given = await request.form(max_files=0, max_fields=10)
-    token, then = str(given.get("token", "")), str(given.get("then", "/"))
+    given = await fields_of(request, 10)
+    token, then = given.get("token", ""), given.get("then", "/")
     door, sessions = request.app.state.door, request.app.state.sessions
     if not door.opens(token.strip()):
         if not await request.app.state.patience.wait():

@@ -8,6 +8,7 @@ from typing import Any
 
 from allweather.dashboard.choice import own
 from allweather.dashboard.shelf import Opened
+from allweather.recipes import Kept
 from allweather.words import described
 
 STATES = ("pending", "complete", "failed", "expired", "withdrawn")
@@ -30,6 +31,8 @@ class Outline:
     spent: float | None = None
     """What the trials cost, where control sets have costs."""
     budget: float | None = None
+    chance: bool = True
+    """Whether anything happens that nobody decides."""
     why_not: str | None = None
     """Why nothing can be asked or computed here."""
 
@@ -51,17 +54,26 @@ class Outline:
         controlled = kept.teller.controlled
         costs = [each.cost or 0 for each in opened.history.trials if each.asked] if controlled else []
         control = (kept.recipe or {}).get("control", {})
+        chance = left_to_chance(kept)
         return cls(
             name=opened.name,
             direction=kept.direction,
             variables={name: described(variable) for name, variable in kept.space.variables.items()},
             counts={state: len(states[state]) for state in STATES if state in states},
             last=last,
-            wanted=wanted(kept.recipe),
+            wanted=wanted(kept.recipe) if chance else "a good outcome; nothing is left to chance",
             spent=sum(costs) if controlled else None,
             budget=control.get("budget"),
+            chance=chance,
             why_not=opened.why_not,
         )
+
+
+def left_to_chance(kept: Kept) -> bool:
+    """Whether a study has contexts, or control sets that leave something alone."""
+    sets = (kept.recipe or {}).get("control", {}).get("sets", [])
+    left = any(set(kept.space.decisions) - set(each["variables"]) for each in sets)
+    return left or len(kept.space.contexts) > 0 or (kept.recipe is None and kept.teller.controlled)
 
 
 def wanted(recipe: Mapping[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""Wrong tokens are answered late, and not at all where many are tried at once."""
+"""Wrong tokens are answered late: a second each, eight at once; further ones are turned away at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ WAITING = 8
 
 
 class Patience:
-    """Counts those who wait; a right token never waits."""
+    """Counts those who wait. It slows guessing down to eight a second and does not end it: tokens are long for that.
+
+    A right token never waits.
+    """
 
     def __init__(self, seconds: float = WAIT) -> None:
         self._seconds, self._waiting = seconds, 0

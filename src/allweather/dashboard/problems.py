@@ -37,6 +37,10 @@ class Refused(AllweatherError):
     """A form that was not written for this session."""
 
 
+class Unreadable(AllweatherError):
+    """A request that is not written as requests are."""
+
+
 def status_of(mistake: AllweatherError) -> int:
     """The HTTP status that says the same.
 
@@ -44,7 +48,8 @@ def status_of(mistake: AllweatherError) -> int:
         >>> status_of(StorageError("the disk is full"))
         503
     """
-    kinds = ((NotHere, 404), (Refused, 403), (Conflict, 409), (BudgetSpent, 409), (StorageError, 503))
+    kinds: tuple[tuple[type[AllweatherError], int], ...] = ((NotHere, 404), (Refused, 403), (Unreadable, 400))
+    kinds += ((Conflict, 409), (BudgetSpent, 409), (StorageError, 503))
     return next((status for kind, status in kinds if isinstance(mistake, kind)), 422)
 
 

@@ -115,7 +115,7 @@ def trial(opened: Here, number: Number) -> TrialOut:
 @one.post("/ask", status_code=201, tags=["ask and tell"], responses=WRITES)
 async def ask(request: Request, opened: Here, wanted: AskIn) -> TrialsOut:
     """The next decisions to try."""
-    asked = await opened.computed(lambda study: study.ask(wanted.n, context=wanted.context), request)
+    asked = await opened.asked(lambda study: study.ask(wanted.n, context=wanted.context), request)
     return TrialsOut(trials=[TrialOut.of(each) for each in asked], total=len(asked))
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import uvicorn
 
 from allweather.dashboard.app import create_app
+from allweather.dashboard.aside import running
 from allweather.dashboard.door import Door
 from allweather.errors import InvalidInput
 
@@ -19,13 +20,16 @@ GRACE = 2
 """Seconds that open requests are given when the server ends."""
 
 
-def serve(storage: str, door: Door, ready: Callable[[str], None] = lambda address: None) -> None:
+def serve(storage: str, door: Door, ready: Callable[[str], None] = lambda address: None) -> bool:
     """Show the studies of a database until the process is told to end.
 
     Args:
         storage: the database's address.
         door: where to answer, and who may come in; port 0 takes any that is free.
         ready: called with the page's address once it answers.
+
+    Returns:
+        Whether a computation still goes on, for nobody: a process that ends in order would crash within it.
     """
     with _listen(door) as listening, _ending_quietly():
         door = replace(door, port=listening.getsockname()[1])
@@ -34,6 +38,7 @@ def serve(storage: str, door: Door, ready: Callable[[str], None] = lambda addres
             app, log_level="warning", ws="none", timeout_graceful_shutdown=GRACE, server_header=False
         )
         _Announcing(config, lambda: ready(address_of(door)), app.state.shelf.end).run(sockets=[listening])
+    return running()
 
 
 def address_of(door: Door) -> str:

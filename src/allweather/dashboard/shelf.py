@@ -7,15 +7,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import sqlalchemy as sa
 from starlette.requests import Request
 
-from allweather.dashboard.aside import Aside
+from allweather.dashboard.lane import Lane, Rooms
 from allweather.dashboard.problems import NotHere
-from allweather.errors import InvalidInput
 from allweather.history import History
 from allweather.recipes import Kept
 from allweather.storage import Database, Event, Journal
 from allweather.storage.glance import Glance, glances, how_many
+from allweather.storage.schema import studies
 from allweather.study import Study
 from allweather.telling import Say
 from allweather.trials import Trial
@@ -59,17 +60,18 @@ class Recent:
 
 
 class Opened:
-    """One study: its trials for reading and telling, and apart from them its parts for computing.
+    """One study: its trials for reading and telling, and apart from them lanes for asking, advising and drawing.
 
-    The two have notebooks of their own, so that nobody who reads or tells waits for a computation.
+    Each has a notebook of its own: who reads or tells waits for no computation, and who asks for no figure.
     """
 
-    def __init__(self, journal: Journal, url: str) -> None:
-        self.journal, self._url = journal, url
-        self._opening, self._computing = threading.RLock(), threading.Lock()
-        self._aside, self._recent = Aside(), Recent(KEPT)
+    def __init__(self, journal: Journal, made: tuple[int, float], url: str, rooms: Rooms) -> None:
+        self.journal, self.made = journal, made
+        self._opening, self._recent = threading.Lock(), Recent(KEPT)
         self._kept: Kept | None = None
-        self._study: Study | None = None
+        self._asking, self._advising, self._drawing = (
+            Lane(lambda: self.kept.study(url), room) for room in (rooms.asking, rooms.advising, rooms.drawing)
+        )
         self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
 
     @property
@@ -91,21 +93,9 @@ class Opened:
         return self.kept.history
 
     @property
-    def study(self) -> Study:
-        """The study with all its parts; a study that only its program can make is refused in words."""
-        with self._opening:
-            if self._study is None:
-                self._study = self.kept.study(self._url)
-            return self._study
-
-    @property
     def why_not(self) -> str | None:
         """Why nothing can be asked or computed here; None where it can."""
-        try:
-            _ = self.study
-        except InvalidInput as reason:
-            return str(reason)
-        return None
+        return self.kept.why_not
 
     @property
     def by_state(self) -> Mapping[str, Sequence[Trial]]:
@@ -139,51 +129,62 @@ class Opened:
         kept = Kept.of(self.journal)
         return kept.notebook.decide(kept.teller.added(rows, left))
 
-    async def computed(self, work: Callable[[Study], Found], reader: Request, key: Hashable | None = None) -> Found:
-        """What `work` makes of the study, computed aside.
+    async def asked(self, work: Callable[[Study], Found], reader: Request) -> Found:
+        """The trials that `work` asks the study for."""
+        return await self._asking.run(work, reader)
 
-        Args:
-            work: computes with the study.
-            reader: the request that waits for it.
-            key: its purpose, by which the result is remembered until something happens in the study.
-        """
+    async def advised(self, work: Callable[[Study], Found], reader: Request, key: Hashable) -> Found:
+        """A recommendation, remembered by its key until something happens in the study."""
+        return await self._advising.run(self._remembered(work, key), reader)
 
-        def compute() -> Found:
-            with self._computing:
-                state = self.journal.last
-                found = None if key is None else self._recent.get((key, state))
-                if found is None:
-                    found = work(self.study)
-                    if key is not None:
-                        self._recent.put((key, state), found)
-                return found
+    async def drawn(self, work: Callable[[Study], Found], reader: Request, key: Hashable | None = None) -> Found:
+        """A figure, or a report of figures; remembered by its key, if it has one."""
+        return await self._drawing.run(work if key is None else self._remembered(work, key), reader)
 
-        return await self._aside.run(compute, reader)
+    def _remembered(self, work: Callable[[Study], Found], key: Hashable) -> Callable[[Study], Found]:
+        def recall(study: Study) -> Found:
+            known = key, self.journal.last
+            found: Found | None = self._recent.get(known)
+            return self._recent.put(known, work(study)) if found is None else found
+
+        return recall
 
     def end(self) -> None:
         """Let go of all who wait for a computation."""
-        self._aside.end()
+        for lane in (self._asking, self._advising, self._drawing):
+            lane.end()
 
 
 class Shelf:
     """All studies of a database."""
 
     def __init__(self, url: str) -> None:
-        self.url, self.database = url, Database(url)
+        self.url, self.database, self._rooms = url, Database(url), Rooms()
         self._open, self._lock = OrderedDict[str, Opened](), threading.Lock()
 
     def find(self, name: str) -> Opened:
-        """The study of this name."""
-        try:
-            journal = Journal.open(self.database, name)
-        except InvalidInput:
-            raise NotHere(f"there is no study {name!r} in {self.database.address}") from None
+        """The study of this name; one that was made anew since it was opened is opened anew."""
+        made = self._made(name)
         with self._lock:
-            found = self._open.setdefault(name, Opened(journal, self.url))
+            found = self._open.get(name)
+            if found is None or found.made != made:
+                journal = Journal(self.database, made[0], name)
+                found = self._open[name] = Opened(journal, made, self.url, self._rooms)
             self._open.move_to_end(name)
             while len(self._open) > OPEN:
                 self._open.popitem(last=False)
         return found
+
+    def _made(self, name: str) -> tuple[int, float]:
+        """Which study has this name now, and since when: databases use numbers again."""
+        chosen = sa.select(studies.c.id, studies.c.created).where(studies.c.name == name)
+        row = None
+        if name.isprintable():  # no study has another name, and not every database can look for one
+            with self.database.reading() as connection:
+                row = connection.execute(chosen).first()
+        if row is None:
+            raise NotHere(f"there is no study {name!r} in {self.database.address}")
+        return row.id, row.created
 
     def end(self) -> None:
         """Let go of all who wait for a computation: the server is ending."""

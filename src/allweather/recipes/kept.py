@@ -13,7 +13,7 @@ from allweather.recipes.described import space_of
 from allweather.recipes.recipe import Recipe
 from allweather.space import Space
 from allweather.splits import whole_box
-from allweather.storage import Journal
+from allweather.storage import Journal, StorageError
 from allweather.study import Study
 from allweather.telling import Teller
 from allweather.variables import Value
@@ -33,7 +33,7 @@ class Kept:
     @classmethod
     def of(cls, journal: Journal) -> Kept:
         """The study that a journal is about."""
-        made = journal.recipe
+        made = _made(journal)
         said, recipe = made.get("study", {}), made.get("recipe")
         space = space_of(said.get("space", "")) if recipe is None else Recipe.of(recipe, journal.name).space
         notebook = Notebook(journal, History(space, 1))
@@ -54,13 +54,31 @@ class Kept:
         """The study with all its parts, in the database at `url` that the journal is in: for deciding."""
         name = self.journal.name
         if self.recipe is None:
-            raise InvalidInput(
-                f"the study {name!r} was made by a program, and its parts are in that code: ask and recommend "
-                "there; tell, correct, add, show and export work here"
-            )
+            raise InvalidInput(self.why_not)
         return Recipe.of(self.recipe, name).study(url, name)
+
+    @property
+    def why_not(self) -> str | None:
+        """Why the study cannot be made of what its journal tells; None where it can."""
+        if self.recipe is not None:
+            return None
+        return (
+            f"the study {self.journal.name!r} was made by a program, and its parts are in that code: ask and recommend "
+            "there; tell, correct, add, show and export work here"
+        )
 
     @property
     def history(self) -> History:
         """All trials."""
         return self.notebook.history
+
+
+def _made(journal: Journal) -> dict[str, Any]:
+    """What a study was made with, unless somebody has written something else there."""
+    try:
+        made = journal.recipe
+    except (ValueError, TypeError, RecursionError):
+        made = {"study": None}
+    if not isinstance(made.get("study", {}), dict) or not isinstance(made.get("recipe"), dict | None):
+        raise StorageError(f"{journal.name}: what it was made with must be a JSON object, and is not: restore a copy")
+    return made

@@ -14,9 +14,17 @@
     };
   };
 
+  const chosen = () => new URLSearchParams(chooser ? new FormData(chooser) : "");
+
   // On a narrow screen letters are smaller, and long titles go on in a second line.
   const wrapped = (text) => text.replace(/(.{20,34}) /g, "$1<br>");
-  const narrow = (layout) => {
+  const inward = (trace) => {
+    if (!(trace.mode || "").includes("text")) return;
+    const middle = (Math.min(...trace.x) + Math.max(...trace.x)) / 2;
+    trace.textposition = trace.x.map((x) => (x > middle ? "top left" : "top right"));
+  };
+  const narrow = ({ data, layout }) => {
+    data.forEach(inward);
     layout.font = { ...layout.font, size: 11 };
     (layout.annotations || []).forEach((each) => Object.assign(each, { text: wrapped(each.text), font: { size: 12 } }));
     const titles = Object.keys(layout).filter((name) => /^xaxis/.test(name)).map((name) => layout[name].title || {});
@@ -25,6 +33,14 @@
     layout.legend = { ...layout.legend, y: layout.legend.y - 0.08 };
     layout.height += 30;
     layout.margin = { ...layout.margin, b: layout.margin.b + 30 };
+  };
+
+  // What the legend leaves free below it is given back to the page.
+  const fit = async (plot) => {
+    const lowest = [...plot.querySelectorAll(".legend .bg, .xtitle, .xtick")].map((each) => each.getBoundingClientRect().bottom);
+    const spare = Math.floor(plot.getBoundingClientRect().bottom - Math.max(...lowest)) - 12;
+    const { height, margin } = plot.layout;
+    if (lowest.length && spare > 8) await window.Plotly.relayout(plot, { height: height - spare, "margin.b": margin.b - spare });
   };
 
   // Figures are computed one after the other, those on the screen only: a browser has few connections to a server.
@@ -98,7 +114,7 @@
     }
 
     async draw(signal) {
-      const query = new URLSearchParams(new FormData(chooser));
+      const query = chosen();
       query.set("columns", this.plot.clientWidth < 640 ? 1 : 2);
       const answer = await fetch(`${this.element.dataset.src}?${query}`, { signal });
       if (answer.status === 401) window.location.assign("/login");
@@ -107,8 +123,9 @@
       const timing = /dur=(\d+)/.exec(answer.headers.get("server-timing") || "");
       this.seconds = timing ? timing[1] / 1000 : 0;
       const layout = { ...found.figure.layout, uirevision: "kept", autosize: true };
-      if (this.plot.clientWidth < 480) narrow(layout);
+      if (this.plot.clientWidth < 480) narrow({ data: found.figure.data, layout });
       await window.Plotly.react(this.plot, found.figure.data, layout, { responsive: true, displaylogo: false });
+      await fit(this.plot);
       this.state.textContent = "";
       delete this.element.dataset.failed;
       this.caption.textContent = found.says;
@@ -144,7 +161,7 @@
     window.htmx.trigger(recommendation, "refresh");
     figures.forEach((each) => each.wanted(true));
     const report = document.getElementById("report");
-    report.search = new URLSearchParams(new FormData(chooser)).toString();
+    report.search = chosen().toString();
   }, 250);
   if (chooser) {
     chooser.addEventListener("input", (event) => {
@@ -172,8 +189,13 @@
   const merge = (fresh) => {
     const cards = new Map([...fresh.querySelectorAll(".card")].map((card) => [card.id, card]));
     for (const card of pending.querySelectorAll(".card")) {
-      if (cards.has(card.id)) cards.delete(card.id);
-      else if (!touched(card)) card.remove();
+      const newer = cards.get(card.id);
+      cards.delete(card.id);
+      if (newer) {
+        if (newer.dataset.noted === card.dataset.noted || touched(card)) continue;
+        card.replaceWith(newer);
+        window.htmx.process(newer);
+      } else if (!touched(card)) card.remove();
       else if (!card.querySelector(".elsewhere")) {
         const note = document.createElement("p");
         note.className = "note elsewhere";
@@ -194,8 +216,8 @@
   };
 
   const look = later(async () => {
-    const answer = await fetch(pending.dataset.src, { headers: { "HX-Request": "true" } });
-    if (!answer.ok) return;
+    const answer = await fetch(pending.dataset.src, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (!answer || !answer.ok) return;
     const fresh = document.createElement("template");
     fresh.innerHTML = await answer.text();
     merge(fresh.content);
@@ -226,6 +248,11 @@
   // Troubles: old messages go before new ones come, and a server that is silent is named.
   document.body.addEventListener("htmx:beforeSwap", (event) => {
     event.detail.target.querySelectorAll(":scope > .mistake").forEach((each) => each.remove());
+  });
+  document.body.addEventListener("input", (event) => {
+    const place = event.target.closest(".card, .next");
+    const old = place ? place.querySelectorAll(".mistake") : [];
+    old.forEach((each) => each.closest(".card, .next") === place && each.remove());
   });
   const silent = (is) => document.body.classList.toggle("silent", is);
   document.body.addEventListener("htmx:sendError", () => silent(true));
