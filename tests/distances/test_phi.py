@@ -13,7 +13,7 @@ from allweather.testing import DistanceSuite
 
 
 @dataclass(frozen=True)
-class Hellinger(Phi):
+class HalfHellinger(Phi):
     """`sum (sqrt(q) - sqrt(p))^2`; a unit of mass where the reference has none costs 1."""
 
     phi: Function = lambda u: (u.sqrt() - 1) ** 2
@@ -23,7 +23,7 @@ class Hellinger(Phi):
 
 class TestHellinger(DistanceSuite):
     def make(self, radius):
-        return Hellinger(radius)
+        return HalfHellinger(radius)
 
     def convex(self, q, reference):
         return 2 - 2 * np.sqrt(reference.weights.numpy()) @ cp.sqrt(q), []
@@ -91,8 +91,8 @@ def test_slopes_at_kinks_are_right_derivatives():
 
 
 def test_is_found_by_name_and_takes_a_schedule():
-    assert Phi.named("hellinger") is Hellinger
-    assert Hellinger(lambda t: 1 / t).at(Progress(step=4)).radius == 0.25
+    assert Phi.named("half-hellinger") is HalfHellinger
+    assert HalfHellinger(lambda t: 1 / t).at(Progress(step=4)).radius == 0.25
 
 
 def test_sensitivity_of_smooth_and_kinked_divergences():
