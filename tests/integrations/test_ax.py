@@ -4,9 +4,11 @@ import logging
 import math
 
 import pytest
+import scipy.stats
 from shifted import OBJECTIVE, TRIALS, days, outcome, paired
 
 import allweather as aw
+from allweather.integrations.ax.saved import to_plain
 
 pytest.importorskip("ax", reason="Ax is not installed: pip install 'allweather[ax]'")
 from allweather.integrations.botorch import InputNoise
@@ -493,3 +495,13 @@ def test_a_client_without_the_node_is_told_so():
     client.configure_generation_strategy()
     with pytest.raises(aw.InvalidInput, match="have a strategy with such a node"):
         AllweatherNode.of(client)
+
+
+def test_a_law_of_ones_own_is_not_saved_as_scipys():
+    class Own(scipy.stats.rv_continuous):
+        def _pdf(self, x):
+            return 2 * x
+
+    with pytest.raises(aw.InvalidInput, match="cannot be saved"):
+        to_plain(aw.Known({"c": Own(name="uniform", a=0, b=1)()}))
+    assert to_plain(scipy.stats.norm(0.5, 0.1))["name"] == "norm"

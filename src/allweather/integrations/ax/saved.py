@@ -54,7 +54,7 @@ def to_plain(part: Any) -> Any:
         return {KIND: "Choice", "options": list(part.options)}
     if isinstance(part, Context):
         return {KIND: "Context", "variable": to_plain(part.variable)}
-    if isinstance(getattr(part, "dist", None), scipy.stats.rv_continuous | scipy.stats.rv_discrete):
+    if _is_scipys(getattr(part, "dist", None)):
         return {KIND: "law", "name": part.dist.name, "args": to_plain(part.args), "kwds": to_plain(part.kwds)}
     return _part(part)
 
@@ -105,6 +105,12 @@ def _kind(kind: str) -> Any:
     family, _, name = kind.partition(": ")
     require(family in FAMILIES, "AllweatherNode", "be saved with parts of this library only", kind)
     return FAMILIES[family].named(name)
+
+
+def _is_scipys(kind: Any) -> bool:
+    """Whether a law is SciPy's own: one of the user's may have a name of SciPy's."""
+    theirs: Any = getattr(scipy.stats, str(getattr(kind, "name", None)), None)
+    return theirs is not None and type(theirs) is type(kind)
 
 
 def _law(name: str) -> Any:
