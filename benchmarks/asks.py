@@ -24,8 +24,8 @@ from rich.table import Table
 from torch import Tensor
 
 import allweather as aw
-from allweather.clock import threads
-from allweather.engine import ASK, Situation
+from allweather._utils.timing import threads
+from allweather.engine.engine import ASK, Situation
 
 CONTEXTS, WIDTH = 1024, 1.5
 SPACE = aw.Space(x1=aw.Real(0, 1), x2=aw.Real(0, 1), c1=aw.Context(0, 1), c2=aw.Context(0, 1))
@@ -116,7 +116,9 @@ def compare(name: str, observations: int) -> list[str]:
 
     again = study_of(objective, table)
     engine = again._engine
-    belief = engine.belief(again._history, engine.parts, engine.generator(ASK, observations), Situation())
+    belief = engine.belief(
+        again._history, engine.posterior(again._history), engine.parts, engine.generator(ASK, observations), Situation()
+    )
     reference = belief.reference
     distance = getattr(belief.objective, "distance", None)
     inner = (

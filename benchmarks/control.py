@@ -24,7 +24,7 @@ from rich.table import Table
 from torch import Tensor
 
 import allweather as aw
-from allweather.clock import threads
+from allweather._utils.timing import threads
 from allweather.problems.hartmann import Hartmann
 
 NAMES = ("x1", "x2", "x3")

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import allweather as aw
-from allweather.clock import threads
+from allweather._utils.timing import threads
 from allweather.storage import Database, import_lines
 
 TRIALS = 10_000

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import cvxpy as cp
@@ -26,10 +27,10 @@ from rich.table import Table
 from torch import Tensor
 
 import allweather as aw
+from allweather._utils.timing import threads
 from allweather.benchmark import Run
 from allweather.benchmark.runner import _step
-from allweather.clock import threads
-from allweather.engine import ASK, Situation
+from allweather.engine.engine import ASK, Situation
 from allweather.problems import problem
 from benchmarks.asks import WIDTH, Straightforward, solver
 
@@ -119,9 +120,9 @@ def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
     marks = {chosen.initial + round(share * (run.iterations - 1)) for share in (0, 0.25, 0.5, 0.75, 1)}
     for number in range(chosen.initial + run.iterations):
         if number in marks:
-            engine, history = study._engine, study._history
-            belief = engine.belief(history, engine.parts, engine.generator(ASK, number), Situation())
-            engine.fitted = None
+            engine, history = replace(study._engine), study._history  # a copy: the study fits again
+            generator = engine.generator(ASK, number)
+            belief = engine.belief(history, engine.posterior(history), engine.parts, generator, Situation())
             theirs.append([way(belief) for way in ways])
         entry = _step(study, chosen, [], run, number)
         seconds += entry["seconds"] if number >= chosen.initial else 0.0

@@ -15,7 +15,8 @@ import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from allweather.dashboard import Door, create_app
-from allweather.recipes import Recipe
+from allweather.serialization import Spec
+from allweather.study import Study
 
 PORT = 8097
 TOKEN = "only-for-the-pictures-of-the-docs"
@@ -48,13 +49,13 @@ WIDTHS = {"wide": (1280, 900), "phone": (390, 844)}
 def fill(storage: str) -> None:
     """Two studies to look at, with trials that wait for their outcome."""
     chance = random.Random(1)
-    kiosk = Recipe.from_toml(KIOSK).study(storage)
+    kiosk = Study.from_spec(Spec.from_toml(KIOSK), storage)
     for _ in range(28):
         trial, demand = kiosk.ask(), min(max(chance.gauss(45, 14), 0), 100)
         order = trial.decision["order"]
         kiosk.tell(trial, 9 * min(order, demand) - 5 * order + chance.gauss(0, 4), context={"demand": demand})
     kiosk.ask()
-    farm = Recipe.from_toml(FARM).study(storage)
+    farm = Study.from_spec(Spec.from_toml(FARM), storage)
     for _ in range(14):
         trial = farm.ask()
         row = {"light": chance.random(), "rain": chance.betavariate(2, 3), **trial.decision}

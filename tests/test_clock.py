@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from allweather.clock import Stopwatch, threads
+from allweather._utils.timing import Stopwatch, threads
 
 
 def test_threads_are_given_back_also_after_trouble():

@@ -1,5 +1,5 @@
 import allweather as aw
-from allweather.composition import Composition
+from allweather.methods.composition import Composition
 
 
 def test_defaults_fit_the_space():

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allweather import Choice, Integer, InvalidInput, Real, Space
-from allweather.constraints import LinearConstraint, halfspaces
+from allweather.space.constraints import LinearConstraint, halfspaces
 
 BOX = Space(
     a=Real(-1, 3), b=Real(0, 10), n=Integer(2, 6), wood=Choice("oak", "ash"), gain=Real(1, 9, log=True)

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 import allweather as aw
-from allweather.history import History
+from allweather.trials.history import History
 
 SPACE = aw.Space(x=aw.Real(0, 2), c=aw.Context(0, 10))
 

@@ -9,15 +9,16 @@ from tests.test_compositions import ACQUISITIONS, CONTEXTS, DISTANCES, SPACE, WI
 
 import allweather as aw
 from allweather.methods import methods
-from allweather.recipes import Kept, Recipe
+from allweather.serialization import Spec
 from allweather.storage import Database, Journal, Storage
+from allweather.storage.stored_study import StoredStudy
 
 CODE = {"forecast", "kl", "phi"}
 """Choices above that hold a function."""
 
 
 def kept(url, name="study"):
-    return Kept.of(Journal.open(Database(url), name))
+    return StoredStudy.of(Journal.open(Database(url), name))
 
 
 def parts_of(study):
@@ -42,9 +43,9 @@ def test_objectives_and_distances_are_written_and_read(objective, distance, tmp_
     wanted = WITHOUT[objective]() if distance is None else WITH_DISTANCE[objective](DISTANCES[distance]())
     study = aw.Study(SPACE, objective=wanted, storage=url)
     if distance in CODE:
-        assert kept(url).recipe is None
+        assert kept(url).spec is None
     else:
-        assert parts_of(kept(url).study(url)) == parts_of(study)
+        assert parts_of(aw.Study.load(url)) == parts_of(study)
 
 
 @pytest.mark.parametrize("context", CONTEXTS)
@@ -54,11 +55,11 @@ def test_contexts_and_acquisitions_are_written_and_read(context, acquisition, tm
     chosen = {"context": CONTEXTS[context](), "acquisition": ACQUISITIONS[acquisition]()}
     study = fed(aw.Study(SPACE, **chosen, surrogate=aw.GP("matern", noise=0.1), seed=5, storage=url))
     if context in CODE:
-        assert kept(url).recipe is None
+        assert kept(url).spec is None
         with pytest.raises(aw.InvalidInput, match="made by a program"):
-            kept(url).study(url)
+            aw.Study.load(url)
         return
-    again = kept(url).study(url)
+    again = aw.Study.load(url)
     assert again.recommend().decision == study.recommend().decision
     expected = fed(aw.Study(SPACE, **chosen, surrogate=aw.GP("matern", noise=0.1), seed=5)).ask().decision
     assert again.ask().decision == expected
@@ -68,7 +69,7 @@ def test_contexts_and_acquisitions_are_written_and_read(context, acquisition, tm
 def test_published_methods_are_written_and_read(name, tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
     study = aw.Study(SPACE, method=name, storage=url)
-    assert parts_of(kept(url).study(url)) == parts_of(study)
+    assert parts_of(aw.Study.load(url)) == parts_of(study)
 
 
 def test_everything_else_is_written_and_read(tmp_path):
@@ -84,7 +85,7 @@ def test_everything_else_is_written_and_read(tmp_path):
     rows = pd.DataFrame({"size": [2.0, 5.0], "width": [3.0, 4.0], "wood": ["oak", 7], "pots": [1, 2]})
     given = {"direction": "minimize", "initial": 3, "seed": 11, "constraints": limit, "candidates": rows}
     study = aw.Study(space, **given, storage=url)
-    again = kept(url).study(url)
+    again = aw.Study.load(url)
     assert (again.space, again.direction, again._engine.initial) == (study.space, "minimize", 3)
     assert again._engine.search.constraints == (limit,)
     assert again._engine.search.candidates.tolist() == study._engine.search.candidates.tolist()
@@ -96,7 +97,7 @@ def test_control_sets_are_written_and_read(tmp_path):
     control = aw.Control([aw.ControlSet(("ph",), 1), aw.ControlSet(("ph", "light"), 2.5)], budget=30)
     space = aw.Space(ph=aw.Real(4, 9), light=aw.Real(0, 1))
     study = aw.Study(space, context=laws, control=control, storage=url, method="etc-ada")
-    again = kept(url).study(url)
+    again = aw.Study.load(url)
     assert repr(again._engine.rule) == repr(study._engine.rule)
     assert again.ask().decision == aw.Study(space, context=laws, control=control, method="etc-ada").ask().decision
 
@@ -120,22 +121,22 @@ def test_many_candidates_are_not_written(tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
     rows = [{"dose": 10 * place / 9000, "speed": 1 + place % 5} for place in range(9000)]
     aw.Study(SPACE, candidates=rows, storage=url)
-    assert kept(url).recipe is None
+    assert kept(url).spec is None
 
 
 def test_a_recipe_keeps_its_own_words(tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
 
-    recipe = Recipe.from_toml('name = "kiosk"\n[variables]\norder = { lower = 0, upper = 1 }\n')
-    recipe.study(url)
-    assert kept(url, "kiosk").recipe == dict(recipe.fields)
+    recipe = Spec.from_toml('name = "kiosk"\n[variables]\norder = { lower = 0, upper = 1 }\n')
+    aw.Study.from_spec(recipe, url)
+    assert kept(url, "kiosk").spec == dict(recipe.fields)
 
 
 def test_laws_by_order_with_control_sets():
     space = aw.Space(ph=aw.Real(4, 9), light=aw.Real(0, 1))
     laws = aw.Known([scipy.stats.norm(6, 0.5), scipy.stats.beta(2, 3)])
     study = aw.Study(space, context=laws, control=aw.Control({"ph": 1}, budget=5))
-    assert list(study.recipe["context"]["law"]) == ["ph", "light"]
+    assert list(study.spec["context"]["law"]) == ["ph", "light"]
 
 
 def test_a_law_that_nothing_needs_is_no_reason_to_fail():
@@ -154,7 +155,7 @@ def test_laws_of_ones_own_are_not_written(tmp_path):
     for place, law in enumerate((own, histogram)):
         url = f"sqlite:///{tmp_path}/{place}.db"
         aw.Study(space, context=aw.Known({"c": law}), storage=url)
-        assert kept(url).recipe is None
+        assert kept(url).spec is None
         assert kept(url).space == space
     assert aw.Study(space, context=aw.Known({"c": several})).recipe is None
 
@@ -163,11 +164,11 @@ def test_laws_of_ones_own_are_not_written(tmp_path):
 def test_one_candidate_is_a_list_of_one(rows, tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
     aw.Study(SPACE, candidates=rows, storage=url)
-    assert kept(url).study(url).ask().decision == {"dose": 1.0, "speed": 2}
+    assert aw.Study.load(url).ask().decision == {"dose": 1.0, "speed": 2}
 
 
 def test_patience_is_kept(tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
     aw.Study(SPACE, storage=Storage(url, expire=12.5))
-    assert kept(url).recipe["expire"] == 12.5
-    assert kept(url).study(url)._notebook._patience == 12.5
+    assert kept(url).spec["expire"] == 12.5
+    assert aw.Study.load(url)._session._expire == 12.5

@@ -1,7 +1,7 @@
 import pytest
 
 from allweather import ContextModel, Distance, InvalidInput, Objective, Schedule
-from allweather.registry import kebab
+from allweather._utils.registry import kebab
 
 
 @pytest.mark.parametrize(

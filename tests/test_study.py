@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import allweather as aw
-from allweather.engine import Situation, _aware
+from allweather.engine import Situation
+from allweather.engine.pending import condition_on_pending
 
 SPACE = aw.Space(order=aw.Real(0, 2), demand=aw.Context(0, 1))
 
@@ -191,9 +192,9 @@ class TestAsk:
     def test_what_is_pending_is_believed_to_turn_out_as_expected(self):
         study = run(aw.Study(SPACE), 8)
         engine, history = study._engine, study._history
-        belief = engine.belief(history, engine.parts, engine.generator(0, 8), Situation())
+        belief = engine.belief(history, engine.posterior(history), engine.parts, engine.generator(0, 8), Situation())
         point = torch.tensor([[0.9, 0.9]], dtype=torch.float64)
-        aware = _aware(belief, point, point[:0])
+        aware = condition_on_pending(belief, point, point[:0])
         before, after = (b.surrogate.field(point[:, 1:])(point[:, :1]) for b in (belief, aware))
         assert after.sd < 0.5 * before.sd
         assert after.mean.item() == pytest.approx(before.mean.item())
@@ -204,7 +205,7 @@ class TestAsk:
         study.ask()
         engine, history = study._engine, study._history
         for situation in (Situation(torch.tensor([[0.99]])), Situation(None, aw.Finite([{"demand": 0.99}]))):
-            belief = engine.belief(history, engine.parts, engine.generator(0, 9), situation)
+            belief = engine.belief(history, engine.posterior(history), engine.parts, engine.generator(0, 9), situation)
             pending, _ = history.unresolved(engine._usual(belief, situation), belief.generator)
             assert pending[0, 1] < 0.9
 

@@ -5,7 +5,15 @@ import pytest
 import torch
 
 from allweather import InvalidInput
-from allweather.tensors import argsort, as_tensor, as_weights, ascending, crossing, increasing_root, with_gradient
+from allweather._utils.tensors import (
+    argsort,
+    as_tensor,
+    as_weights,
+    ascending,
+    crossing,
+    increasing_root,
+    with_gradient,
+)
 
 
 def test_roots_of_steep_flat_and_jumping_functions():

@@ -10,8 +10,6 @@ import importlib
 from typing import Any
 
 from allweather.acquisition import UCB, Acquisition, Belief, ExpectedImprovement, FourierThompson, Random, Thompson
-from allweather.composition import Composition
-from allweather.constraints import LinearConstraint
 from allweather.contexts import (
     KDE,
     ContextModel,
@@ -27,18 +25,6 @@ from allweather.contexts import (
     Uniform,
     truncated_normal,
 )
-from allweather.control import (
-    BestValue,
-    Control,
-    ControlSet,
-    CostAdaptive,
-    ExploreThenCommit,
-    GainPerCost,
-    InformationPerCost,
-    NearBest,
-    Rule,
-    ValuePerCost,
-)
 from allweather.distances import (
     KL,
     MMD,
@@ -50,8 +36,22 @@ from allweather.distances import (
     Worst,
     worst_case,
 )
+from allweather.engine.recommendation import Recommendation
 from allweather.errors import AllweatherError, BudgetSpent, InvalidInput
 from allweather.methods import method, methods
+from allweather.methods.composition import Composition
+from allweather.methods.control import (
+    BestValue,
+    Control,
+    ControlSet,
+    CostAdaptive,
+    ExploreThenCommit,
+    GainPerCost,
+    InformationPerCost,
+    NearBest,
+    Rule,
+    ValuePerCost,
+)
 from allweather.objectives import (
     DRO,
     Band,
@@ -73,8 +73,6 @@ from allweather.objectives import (
     WorstCase,
     WorstCaseSensitivity,
 )
-from allweather.observations import Observations
-from allweather.recommendation import Recommendation
 from allweather.schedules import (
     BayesianWidth,
     Constant,
@@ -92,19 +90,21 @@ from allweather.schedules import (
     TransportRadius,
 )
 from allweather.space import Choice, Context, Integer, Real, Space
+from allweather.space.constraints import LinearConstraint
 from allweather.study import Study
 from allweather.surrogates import GP, BoTorch, Surrogate
+from allweather.surrogates.observations import Observations
 from allweather.trials import Trial
 
 __version__ = "0.1.0"
 
-_LAZY = ("plots", "report")
-"""Parts that need packages which not everyone has installed."""
+_LAZY = {"plots": "allweather.plots", "report": "allweather.plots.report"}
+"""Modules that need packages which not everyone has installed."""
 
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return importlib.import_module(f"allweather.{name}")
+        return importlib.import_module(_LAZY[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,10 +1,12 @@
-"""The library's errors: one base class, and one way to say what was wrong with an input."""
+"""Errors with fields: where, what was required, what was received, and the remedy. Text is made here only."""
 
 from __future__ import annotations
 
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
+
+_ABSENT: Any = object()
 
 
 class AllweatherError(Exception):
@@ -12,21 +14,106 @@ class AllweatherError(Exception):
 
 
 class InvalidInput(AllweatherError, ValueError):
-    """An argument does not meet its requirement; nothing was changed or lost."""
+    """An argument does not meet its requirement; nothing was changed or lost.
+
+    Args:
+        problem: what is wrong, where "must ..., got ..." does not say it; the whole message if nothing else is given.
+        where: what the user called, as the user would write it: `"KL(radius=...)"`.
+        requirement: what is required, after "must".
+        received: the value that was given instead.
+        remedy: what to do about it, where there is something.
+        path: places that lead to it, outermost first: a file, a table, a row.
+
+    Example:
+        >>> error = InvalidInput(where="KL(radius=...)", requirement="be at least 0", received=-1)
+        >>> str(error), error.where, error.received
+        ('`KL(radius=...)` must be at least 0, got -1', 'KL(radius=...)', -1)
+        >>> str(error.within("kiosk.toml: objective"))
+        'kiosk.toml: objective: `KL(radius=...)` must be at least 0, got -1'
+    """
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        where: str = "",
+        requirement: str = "",
+        received: Any = _ABSENT,
+        remedy: str = "",
+        path: tuple[str, ...] = (),
+    ) -> None:
+        self.problem, self.where, self.requirement, self.remedy, self.path = problem, where, requirement, remedy, path
+        self.has_received = received is not _ABSENT
+        self.received = None if received is _ABSENT else received
+        super().__init__(self._text())
+
+    def within(self, place: str) -> Self:
+        """Return the same error, with one more place that leads to it."""
+        return self._changed(path=(place, *self.path))
+
+    def at(self, where: str) -> Self:
+        """Return the same error under the name of what the user called."""
+        return self._changed(where=where)
+
+    def suggest(self, remedy: str) -> Self:
+        """Return the same error with a remedy."""
+        return self._changed(remedy=remedy)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, without where: for pages and tables that show the place themselves."""
+        return self._reason("must")
+
+    def _reason(self, verb: str) -> str:
+        parts = [self.problem] if self.problem else []
+        if self.requirement:
+            parts.append(f"{verb} {self.requirement}")
+        text = "; ".join(parts)
+        return f"{text}, got {shown(self.received)}" if self.has_received else text
+
+    def _text(self) -> str:
+        text = self._reason("must")
+        if self.where:
+            text = f"`{self.where}` {text}"
+        if self.remedy:
+            text = f"{text}; {self.remedy}"
+        return ": ".join([*self.path, text])
+
+    def _changed(self, **fields: Any) -> Self:
+        received = self.received if self.has_received else _ABSENT
+        now = {"where": self.where, "requirement": self.requirement, "received": received, "remedy": self.remedy}
+        return type(self)(self.problem, **{**now, "path": self.path, **fields})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.problem, dict(vars(self)))
+
+
+def _restored(kind: type[InvalidInput], problem: str, fields: dict[str, Any]) -> InvalidInput:
+    given = {name: fields[name] for name in ("where", "requirement", "remedy", "path")}
+    return kind(problem, **given, received=fields["received"] if fields["has_received"] else _ABSENT)
 
 
 class BudgetSpent(AllweatherError):
     """Nothing that could be asked for can be paid for any more."""
 
 
-def require(condition: bool, where: str, requirement: str, received: Any) -> None:
+class StorageError(AllweatherError):
+    """The database could not do what was asked; what had been acknowledged is still there."""
+
+
+class Conflict(AllweatherError):
+    """Another worker wrote first: read again, and decide again."""
+
+
+def require(condition: bool, where: str, requirement: str, received: Any, remedy: str = "") -> None:
     """Raise `InvalidInput` unless `condition` holds.
 
     Args:
         condition: what must be true.
         where: class and parameter, written as the user would: `"KL(radius=...)"`.
-        requirement: what is asked for, after "must".
-        received: the value that came instead.
+        requirement: what is required, after "must".
+        received: the value that was given instead.
+        remedy: what to do about it, where there is something.
 
     Example:
         >>> require(False, "TotalVariation(radius=...)", "be finite and at least 0", -1)
@@ -34,7 +121,7 @@ def require(condition: bool, where: str, requirement: str, received: Any) -> Non
         allweather.errors.InvalidInput: `TotalVariation(radius=...)` must be finite and at least 0, got -1
     """
     if not condition:
-        raise InvalidInput(f"`{where}` must {requirement}, got {shown(received)}")
+        raise InvalidInput(where=where, requirement=requirement, received=received, remedy=remedy)
 
 
 def require_number(value: Any, where: str, *, low: float = -math.inf, above: float = -math.inf) -> None:

@@ -1,39 +1,43 @@
-"""Ask, tell, recommend: the loop a person uses, and the only class that changes."""
+"""Study: ask, tell, recommend."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 from torch import Tensor
 
+from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition
-from allweather.assembly import Assembly, composed, described, opened, require_space
-from allweather.composition import Composition
-from allweather.constraints import LinearConstraint
 from allweather.contexts import ContextModel
-from allweather.control import Control
-from allweather.engine import Situation
-from allweather.errors import require, require_count
-from allweather.history import History
+from allweather.engine import Outlook, Recommendation, Situation
+from allweather.engine.factory import EngineFactory, check_space, resolve_method
+from allweather.engine.recommendation import checked_radii
+from allweather.errors import InvalidInput, require, require_count
+from allweather.methods.composition import Composition
+from allweather.methods.control import Control
 from allweather.objectives import Objective
-from allweather.portable import recipe_of
-from allweather.record import fields_of, retold
-from allweather.space import Space
-from allweather.splits import whole_box
-from allweather.storage import Event, Storage
+from allweather.serialization import Spec
+from allweather.serialization.checks import explained
+from allweather.serialization.portable import Arguments, spec_of
+from allweather.space import LinearConstraint, Space
+from allweather.storage import MemoryJournal, Storage, export_lines
+from allweather.storage.storage import open_session
+from allweather.storage.stored_study import StoredStudy
 from allweather.surrogates import Surrogate
-from allweather.telling import Teller, asked
-from allweather.trials import Row, Trial, plain, rows_of
-from allweather.views import Views
+from allweather.trials import Event, History, Row, Trial, plain, rows_of
+from allweather.trials.replay import Replay, events_of, numbered
+from allweather.trials.validation import Validator
 
 if TYPE_CHECKING:
+    import pandas as pd
     from botorch.models.model import Model
 
 SIGNS = {"maximize": 1, "minimize": -1}
 
 
-class Study(Views):
+class Study:
     """A search for the decision that is best under uncertain contexts.
 
     Example:
@@ -66,43 +70,72 @@ class Study(Views):
         storage: str | Storage | None = None,
         name: str = "study",
     ) -> None:
-        """A study of a space.
+        """Create a study, or resume the one that is stored under this name.
 
         Args:
-            space: the variables; those wrapped in `Context` happen, the others are decided.
+            space: the variables; those wrapped in `Context` are not controlled, the others are decided.
+
             method: a published method by name (`aw.methods()` lists them), or a composition; the parts below, where
                 given, replace its own.
-            context: what is believed about the contexts; by default learned from those seen.
-            objective: what is wanted of a decision; by default a good mean also when the contexts shift a little.
+            context: the context model; by default learned from the contexts seen.
+            objective: what makes a decision good; by default its worst mean outcome when contexts shift a little.
             acquisition: how the next decision is chosen; by default UCB.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
+
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
-            control: sets of variables that can be decided at a cost, and a budget; what a set leaves out happens.
-            initial: how many decisions are spread out before the surrogate is asked.
-            seed: the same seed and the same answers give the same study.
+            control: sets of variables that can be controlled at a cost, and a budget.
+
+            initial: how many decisions are spread over the space before the surrogate is used.
+            seed: the same seed and the same outcomes give the same study.
             threads: of torch, while the study computes; one is fastest unless the machine is large and idle.
-            storage: where the study is kept, such as `sqlite:///kiosk.db`; without it, it ends with the program.
-            name: of the study there; one that exists is gone on with.
+
+            storage: the database, such as `sqlite:///kiosk.db`; without it, the study ends with the program.
+            name: of the study in the database; an existing study is resumed.
         """
-        require_space(space)
+        check_space(space)
         require(direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", direction)
         require_count(threads, "Study(threads=...)", low=1)
-        self.space = space
-        self.direction = direction
-        self.name = name
-        self._threads = threads
-        sign = SIGNS[direction]
-        composition = composed(method).with_parts(context, objective, acquisition, surrogate)
+        self.space, self.direction, self.name, self._threads = space, direction, name, threads
+        composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate)
         limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
-        chosen = None if candidates is None else space.decisions.encode(candidates)
-        assembly = Assembly(space, sign, limits, chosen, initial, seed)
-        self._engine = assembly.engine(composition, control)
-        empty = History(space, sign, whole=None if control is None else whole_box(space))
-        self.recipe = recipe_of(assembly, composition, control, candidates)
-        self._notebook = opened(storage, name, empty, described(self), self.recipe)
-        self._teller = Teller(space, control is not None)
+        encoded = None if candidates is None else space.decisions.encode(candidates)
+        sign = SIGNS[direction]
+        self._engine = EngineFactory(space, sign, limits, encoded, initial, seed).engine(composition, control)
+        self.spec = spec_of(Arguments(space, composition, direction, seed, initial, limits, candidates, control))
+        self._validator = Validator(space, controlled=control is not None)
+        empty = History(space, sign, whole=None if control is None else space.joint)
+        self._session = open_session(storage, name, empty, self._identity(), self.spec)
+
+    @classmethod
+    def from_spec(cls, spec: Spec, storage: str | None = None, name: str | None = None) -> Study:
+        """Create the study that a spec describes, or resume the one that is stored under this name.
+
+        Args:
+            spec: the study as plain data, such as `Spec.from_toml(text)`.
+            storage: the database's address; without one the study ends with the program.
+            name: of the study, if not the spec's.
+        """
+        with explained(spec.where):
+            if storage is None:
+                return cls(spec.space, **spec.arguments())
+            expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
+            kept = Storage(storage, recipe=spec.fields, **expire)
+            return cls(spec.space, **spec.arguments(), storage=kept, name=name or spec.name or "study")
+
+    @classmethod
+    def load(cls, storage: str, name: str = "study") -> Study:
+        """Resume a stored study with the parts it was made with.
+
+        Args:
+            storage: the database's address.
+            name: of the study there.
+        """
+        stored = StoredStudy.open(storage, name)
+        if stored.spec is None:
+            raise InvalidInput(stored.why_not or "")
+        return cls.from_spec(Spec(stored.spec, name), storage, name)
 
     @overload
     def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
@@ -112,30 +145,33 @@ class Study(Views):
     def ask(
         self, n: int | None = None, *, context: Row | None = None, forecast: ContextModel | None = None
     ) -> Trial | list[Trial]:
-        """The next decision to try, or the next `n`.
+        """Return the next decision to try, or the next `n`.
 
-        Trials that were asked for and not told yet are taken into account: no two look for the same thing.
+        Pending trials are taken into account, so no two trials of a batch or of several workers try the same.
 
         Args:
             n: how many trials to return as a list; a single trial if not given.
             context: the context, if it is known before the decision.
             forecast: the context's distribution for this decision only, e.g. `Finite(...)` or `Known(...)`.
+
+        Returns:
+            A trial, or a list of `n` trials.
         """
         if n is not None:
             require_count(n, "Study.ask(n=...)", low=1)
-        situation = Situation.of(self.space, context, forecast, "Study.ask", self._teller.controlled)
-        told = None if context is None else plain(context)
+        situation = self._situation(context, forecast, "Study.ask")
+        known = None if context is None else plain(context)
 
         def choose(history: History) -> list[Event]:
-            written = []
-            for _ in range(n or 1):  # all of them are written down, or none if something goes wrong
-                trial = asked(self._engine.decide(history, situation), history, told)
+            events = []
+            for _ in range(n or 1):  # all are written, or none if something goes wrong
+                trial = self._engine.decide(history, situation).trial(history, known)
                 history = history.asked(trial)
-                written.append(Event("asked", fields_of(trial), trial.number))
-            return written
+                events.append(Event.asked(trial))
+            return events
 
         with self._computing():
-            trials = self._notebook.decide(choose)
+            trials = self._session.decide(choose)
         return trials[0] if n is None else trials
 
     def tell(
@@ -147,17 +183,19 @@ class Study(Views):
         decision: Row | None = None,
         failed: bool = False,
     ) -> Trial:
-        """What became of a trial; what is not known yet may be told later. Returns the trial as it is then.
+        """Report the result of a trial; what is not known yet may be told later.
 
         Args:
             trial: what `ask` returned, or its number.
             value: the outcome, or several where it was measured repeatedly.
-            context: what happened.
-            decision: what was really done, if it differs from the plan.
-            failed: that there will be no outcome; the study avoids such decisions when it asks, and ignores them when
-                it recommends.
+            context: the context that occurred.
+            decision: the decision that was really made, if it differs from the plan.
+            failed: whether there will be no outcome; `ask` then avoids such decisions, `recommend` ignores the trial.
+
+        Returns:
+            The trial with what is known now.
         """
-        return self._notebook.tell(trial, self._teller.told(value, context, decision, failed))
+        return self._session.tell(trial, self._validator.told(value, context, decision, failed))
 
     def correct(
         self,
@@ -167,7 +205,16 @@ class Study(Views):
         context: Row | None = None,
         decision: Row | None = None,
     ) -> Trial:
-        """Put right what was told of a trial; what it was before stays in the journal.
+        """Correct what was told of a trial; the earlier report stays in the journal.
+
+        Args:
+            trial: the trial, or its number.
+            value: the right outcome, or outcomes.
+            context: the right context.
+            decision: the decision that was really made.
+
+        Returns:
+            The corrected trial.
 
         Example:
             >>> from allweather import Context, Real
@@ -176,28 +223,116 @@ class Study(Views):
             >>> study.correct(trial, 1.4).values
             (1.4,)
         """
-        return self._notebook.tell(trial, self._teller.corrected(value, context, decision))
+        return self._session.tell(trial, self._validator.corrected(value, context, decision))
 
     def withdraw(self, trial: Trial | int) -> Trial:
-        """Take a trial out: it counts for nothing from now on, but stays in the journal."""
-        return self._notebook.tell(trial, lambda known: Event("corrected", {"withdrawn": True}, known.number))
+        """Exclude a trial from the model; it stays in the journal."""
+        return self._session.tell(trial, self._validator.withdrawn)
 
     def add(self, table: Any, left: Sequence[str] = ()) -> list[Trial]:
-        """Data from before: a DataFrame, a CSV file, or rows, with a column per variable and `value`; all or none.
+        """Add past data, all rows or none.
 
         Args:
-            table: the data.
-            left: with control sets: variables that were left alone then, from which their law can be learned.
+            table: a DataFrame, a CSV file, or rows, with a column per variable and `value`.
+            left: with control sets: variables that were not controlled then, from which their law can be learned.
+
+        Returns:
+            The trials that were added.
         """
         rows = rows_of(table)
-        choose = self._teller.added(rows, left)
-        return self._notebook.decide(choose) if rows else []
+        choose = self._validator.added(rows, left)
+        return self._session.decide(choose) if rows else []
 
     def restore(self, trials: Sequence[Trial]) -> None:
-        """Go on from the trials of an earlier study like this one, as if it had not stopped.
+        """Resume from the trials of an earlier study like this one.
 
-        Each trial must have been told in one call, or not at all.
+        Args:
+            trials: all of them, in order, each told in one call or not at all.
         """
-        before = len(self._history.trials)
+        history = self._history
+        before = len(history.trials)
         require(before == 0, "Study.restore(...)", "come before any other trial", f"{before} trials")
-        self._notebook.decide(lambda history: retold(trials))
+        events = events_of(trials)
+        Replay(history).after(numbered(events, 0))  # what cannot be replayed is not written
+        self._session.decide(lambda _: events)
+
+    def recommend(
+        self,
+        *,
+        objective: Objective | None = None,
+        context: Row | None = None,
+        forecast: ContextModel | None = None,
+        radii: Sequence[float] | None = None,
+    ) -> Recommendation:
+        """Return the decision whose objective is best under the posterior: not the luckiest trial.
+
+        Args:
+            objective: another objective than the study's.
+            context: the context, if it is known.
+            forecast: a context distribution to recommend for, instead of the context model's.
+            radii: where the robustness curve is evaluated.
+
+        Returns:
+            The decision with its objective, interval and robustness curve.
+        """
+        situation = self._situation(context, forecast, "Study.recommend")
+        chosen = None if radii is None else checked_radii(radii)
+        with self._computing():
+            return self._outlook(self._history, situation, objective, "Study.recommend").recommendation(chosen)
+
+    def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
+        """Return the posterior in the user's units, from which recommendations and figures are made.
+
+        Args:
+            objective: another objective than the study's.
+            after: the number of complete trials to look at, the first ones; all if not given.
+
+        Returns:
+            A view of the posterior.
+        """
+        history = self._history if after is None else self._history.until(after)
+        with self._computing():
+            return self._outlook(history, Situation(), objective, "Study.outlook")
+
+    def trials(self) -> pd.DataFrame:
+        """Return a table of one row per trial and one column per variable; `value` is the mean of its outcomes."""
+        return self._history.table()
+
+    def export(self) -> list[str]:
+        """Return the whole study as lines of JSON, which `allweather import` reads."""
+        return list(export_lines(cast(MemoryJournal, self._session.journal)))
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
+        return dict(self._engine.watch.seconds)
+
+    def __repr__(self) -> str:
+        states = [trial.state for trial in self._history.trials]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
+        return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self._engine.seed}: {counts})"
+
+    @property
+    def _history(self) -> History:
+        return self._session.history
+
+    def _situation(self, context: Row | None, forecast: ContextModel | None, caller: str) -> Situation:
+        return Situation.of(self.space, context, forecast, caller, self._validator.controlled)
+
+    def _outlook(self, history: History, situation: Situation, objective: Objective | None, caller: str) -> Outlook:
+        if not len(history.observations):
+            raise InvalidInput("needs at least one complete trial (context and value), got none", where=f"{caller}()")
+        fits = objective is None or isinstance(objective, Objective)
+        require(fits, f"{caller}(objective=...)", "be an objective such as Expectation()", objective)
+        return self._engine.outlook(history, situation, objective)
+
+    def _identity(self) -> dict[str, str]:
+        """What must be the same when a study is opened again: of its parts the kinds, which later releases keep."""
+        given = {"space": repr(self.space), "direction": self.direction, "seed": str(self._engine.seed)}
+        return {**given, "method": "; ".join(self._engine.kinds())}
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        self._engine.watch.reset()
+        with limit_threads(self._threads):
+            yield

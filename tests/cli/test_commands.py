@@ -7,7 +7,7 @@ import typer
 
 import allweather as aw
 from allweather.cli import app, beginning
-from allweather.recipes import Recipe
+from allweather.serialization import Spec
 
 DAYS = "order,demand,value\n20,30,80\n50,30,20\n35,30,95\n30,40,120\n60,55,195\n10,30,40\n"
 URL = "sqlite:///allweather.db"
@@ -36,9 +36,9 @@ def test_a_study_from_beginning_to_end(kiosk):
 
 def test_the_terminal_and_python_see_the_same_numbers(kiosk, folder):
     (trial,) = kiosk("ask", "--json").document["trials"]
-    study = Recipe.from_toml((folder / "kiosk.toml").read_text()).study(URL, "kiosk")
+    study = aw.Study.from_spec(Spec.from_toml((folder / "kiosk.toml").read_text()), URL, "kiosk")
     assert study.trials()["order"].tolist() == [trial["decision"]["order"]]
-    twin = Recipe.from_toml((folder / "kiosk.toml").read_text()).study()
+    twin = aw.Study.from_spec(Spec.from_toml((folder / "kiosk.toml").read_text()))
     assert twin.ask().decision == trial["decision"]
     kiosk("tell", 0, "0.1", "--context", "demand=0.30000000000000004")
     assert study.trials()["demand"].tolist() == [0.30000000000000004]
@@ -224,7 +224,7 @@ def test_questions(terminal, folder, monkeypatch):
     answers = ["2 bad", "stall", "smaller", "order", "", "", "zero", "0", "100", "wood", "d", "choice", "oak, pine"]
     answers += ["demand", "happens", "integer", "0", "9.5", "9", "", "tail"]
     terminal("init", typed="\n".join(answers) + "\n")
-    recipe = Recipe.from_toml((folder / "stall.toml").read_text())
+    recipe = Spec.from_toml((folder / "stall.toml").read_text())
     assert recipe.space == aw.Space(
         order=aw.Real(0, 100), wood=aw.Choice("oak", "pine"), demand=aw.Context(aw.Integer(0, 9))
     )

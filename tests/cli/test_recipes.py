@@ -5,7 +5,7 @@ import math
 import pytest
 
 import allweather as aw
-from allweather.recipes import Recipe, space_of, to_toml
+from allweather.serialization import Spec, space_of, to_toml
 
 VARIABLES = """
 [variables]
@@ -16,8 +16,8 @@ demand = { lower = 0, upper = 100, context = true }
 """
 
 
-def made(text: str) -> Recipe:
-    return Recipe.from_toml(text + VARIABLES, "kiosk.toml")
+def made(text: str) -> Spec:
+    return Spec.from_toml(text + VARIABLES, "kiosk.toml")
 
 
 def test_variables_of_every_kind():
@@ -54,14 +54,14 @@ def test_variables_of_every_kind():
     ],
 )
 def test_parts_by_name(text, expected):
-    settings = made(text)._settings()
+    settings = made(text).arguments()
     found = settings[text.partition(" ")[0]]
     assert found == expected if not isinstance(expected, type) else isinstance(found, expected)
-    made(text).study()
+    aw.Study.from_spec(made(text))
 
 
 def test_methods_with_settings():
-    parts = made('method = { name = "wdrbo", radius = 0.4, width = 2 }')._settings()["method"]
+    parts = made('method = { name = "wdrbo", radius = 0.4, width = 2 }').arguments()["method"]
     assert parts.objective == aw.LipschitzRegularised(0.4)
     assert parts.acquisition == aw.UCB(2)
 
@@ -76,23 +76,23 @@ def test_constraints_candidates_and_control():
     lime = { lower = 0, upper = 1 }
     sand = { lower = 0, upper = 1 }
     """
-    settings = Recipe.from_toml(text, "mix.toml")._settings()
+    settings = Spec.from_toml(text, "mix.toml").arguments()
     assert settings["constraints"] == [aw.LinearConstraint({"lime": 2}, upper=1.5)]
     assert settings["control"].budget == 9
     assert [each.cost for each in settings["control"].sets] == [1, 2]
-    assert Recipe.from_toml(text, "mix.toml").study().ask().cost == 1
+    assert aw.Study.from_spec(Spec.from_toml(text, "mix.toml")).ask().cost == 1
     fixed = "candidates = [{ lime = 0.5 }]\n[variables]\nlime = { lower = 0, upper = 1 }"
-    assert Recipe.from_toml(fixed).study().ask().decision == {"lime": 0.5}
+    assert aw.Study.from_spec(Spec.from_toml(fixed)).ask().decision == {"lime": 0.5}
 
 
 def test_fields_survive_json_and_toml():
     recipe = made('name = "kiosk"\nseed = 3\nstorage = "postgresql://secret@host/db"')
     assert "storage" not in recipe.fields
     assert recipe.storage == "postgresql://secret@host/db"
-    assert Recipe.of(json.loads(json.dumps(recipe.fields))).fields == recipe.fields
-    assert Recipe.from_toml(to_toml(recipe.fields)).fields == recipe.fields
+    assert Spec(json.loads(json.dumps(recipe.fields))).fields == recipe.fields
+    assert Spec.from_toml(to_toml(recipe.fields)).fields == recipe.fields
     strange = {"name": 'k"i\\osk é', "variables": {"größe": {"lower": -1e-7, "upper": 1e20, "context": False}}}
-    assert Recipe.from_toml(to_toml(strange)).fields == strange
+    assert Spec.from_toml(to_toml(strange)).fields == strange
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_fields_survive_json_and_toml():
 )
 def test_mistakes_are_named_with_the_file_and_the_key(text, said):
     with pytest.raises(aw.InvalidInput, match=said):
-        made(text).study()
+        aw.Study.from_spec(made(text))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_mistakes_are_named_with_the_file_and_the_key(text, said):
 )
 def test_variables_that_are_none(table, said):
     with pytest.raises(aw.InvalidInput, match=said):
-        Recipe.from_toml(f"[variables]\n{table}", "k").study()
+        aw.Study.from_spec(Spec.from_toml(f"[variables]\n{table}", "k"))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_variables_that_are_none(table, said):
 )
 def test_what_is_no_recipe(text):
     with pytest.raises(aw.InvalidInput):
-        Recipe.from_toml(text, "k").study()
+        aw.Study.from_spec(Spec.from_toml(text, "k"))
 
 
 def test_every_part_refuses_words_for_numbers():
@@ -176,7 +176,7 @@ def test_every_part_refuses_words_for_numbers():
             for field in dataclasses.fields(member):
                 table = {"name": name, field.name: {"name": "nothing of the kind"}}
                 with pytest.raises(aw.InvalidInput):
-                    Recipe.of({key: table, "variables": {"x": {"lower": 0, "upper": 1}}}, "k")
+                    Spec({key: table, "variables": {"x": {"lower": 0, "upper": 1}}}, "k")
 
 
 def test_a_space_is_read_from_its_description_and_nothing_else_is():

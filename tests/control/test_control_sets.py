@@ -20,7 +20,7 @@ from allweather import (
     Study,
     truncated_normal,
 )
-from allweather.control import Ledger
+from allweather.methods.control import Ledger
 
 FARM = Space(ph=Real(4, 9), nh3=Real(0, 2))
 LAW = scipy.stats.uniform(0, 2)

@@ -9,9 +9,9 @@ import scipy.stats
 import torch
 
 import allweather as aw
-from allweather.control.information import Lesson, Plans
-from allweather.control.rules import Side
-from allweather.splits import SplitHistory, left_alone
+from allweather.engine.splits import SplitHistory, left_alone
+from allweather.methods.control.information import Lesson, Plans
+from allweather.methods.control.rules import Side
 
 SPACE = aw.Space(a=aw.Real(0, 1), b=aw.Real(-1, 1), c=aw.Real(0, 10))
 LAWS = {

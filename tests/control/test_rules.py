@@ -25,7 +25,7 @@ from allweather import (
     Study,
     ValuePerCost,
 )
-from allweather.control import Ledger, Offer
+from allweather.methods.control import Ledger, Offer
 
 LEVELS = np.linspace(0, 1, 4)
 NAMES = ("a", "b", "c")

@@ -4,12 +4,11 @@ import math
 import sys
 import time
 
-from allweather.recipes import Kept
-from allweather.storage import Database, Journal
+from allweather import Study
 
 
 def feed(url, name):
-    study = Kept.of(Journal.open(Database(url), name)).study(url)
+    study = Study.load(url, name)
     for turn in range(200):
         trial = study.ask()
         demand = 45 + 20 * math.sin(3.7 * turn)

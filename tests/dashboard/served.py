@@ -11,8 +11,9 @@ import uvicorn
 
 from allweather.dashboard import Door, create_app
 from allweather.dashboard.serving import _listen
-from allweather.recipes import Recipe
+from allweather.serialization import Spec
 from allweather.storage import Database, Event, Journal
+from allweather.study import Study
 
 KIOSK = """
 name = "kiosk"
@@ -50,7 +51,7 @@ def profit(order, demand):
 
 def made(url, recipe=KIOSK, name=None):
     """A study in a database, not begun."""
-    return Recipe.from_toml(recipe).study(url, name)
+    return Study.from_spec(Spec.from_toml(recipe), url, name)
 
 
 def fed(url, trials, name="kiosk", recipe=KIOSK):

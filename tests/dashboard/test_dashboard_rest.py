@@ -5,8 +5,8 @@ from tests.dashboard.served import FARM, KIOSK, fed, made, profit, serving
 
 import allweather as aw
 from allweather.dashboard.addresses import segment
-from allweather.recipes import Kept
 from allweather.storage import Database, Journal, import_lines
+from allweather.storage.stored_study import StoredStudy
 
 ROOT = "/api/v1/studies"
 
@@ -103,7 +103,7 @@ def test_data_from_before(client):
 
 
 def test_recommendations_by_objective(client, kiosk):
-    study = Kept.of(Journal.open(Database(kiosk), "kiosk")).study(kiosk)
+    study = aw.Study.load(kiosk, "kiosk")
     for query, objective in (
         ({}, None),
         ({"objective": "expectation"}, aw.Expectation()),
@@ -149,7 +149,7 @@ def test_the_journal_goes_to_another_database(client, tmp_path):
     assert "kiosk.jsonl" in answer.headers["content-disposition"]
     elsewhere = Database(f"sqlite:///{tmp_path}/elsewhere.db")
     import_lines(elsewhere, answer.text.splitlines())
-    assert len(Kept.of(Journal.open(elsewhere, "kiosk")).history.trials) == 12
+    assert len(StoredStudy.of(Journal.open(elsewhere, "kiosk")).history.trials) == 12
     table = client.get(f"{ROOT}/kiosk/table").text.splitlines()
     assert table[0] == "trial,state,order,demand,value"
     assert len(table) == 13

@@ -4,9 +4,9 @@ import torch
 from hills import bowl, branin, hartmann
 from scipy.optimize import minimize
 
-from allweather.maximize.climb import climb
-from allweather.maximize.polytope import Polytope
-from allweather.maximize.scores import Scores
+from allweather.acquisition.optimize.bfgs import climb
+from allweather.acquisition.optimize.polytope import Polytope
+from allweather.acquisition.optimize.scores import Scores
 
 
 def free(b, d):

@@ -8,10 +8,10 @@ import torch
 from hills import Counted, bowl
 
 from allweather import Choice, Integer, Real, Space
-from allweather.constraints import LinearConstraint
-from allweather.maximize import Search
-from allweather.maximize.discrete import listed, neighbours
-from allweather.maximize.region import Region
+from allweather.acquisition.optimize import Search
+from allweather.acquisition.optimize.discrete import listed, neighbours
+from allweather.acquisition.optimize.region import Region
+from allweather.space.constraints import LinearConstraint
 
 
 def seeded(seed=0):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from allweather.constraints import Halfspaces
+from allweather.acquisition.optimize.polytope import Polytope, inside, nearest_whole
 from allweather.errors import InvalidInput
-from allweather.maximize.polytope import Polytope, inside, nearest_whole
+from allweather.space.constraints import Halfspaces
 
 
 def rows(*rows):

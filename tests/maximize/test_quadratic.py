@@ -2,7 +2,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from allweather.maximize.quadratic import model_step
+from allweather.acquisition.optimize.quadratic_program import model_step
 
 
 def program(seed, k, m, b=6):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from allweather import Choice, Integer, InvalidInput, Real, Space
-from allweather.constraints import LinearConstraint
-from allweather.maximize import Search
-from allweather.maximize.region import Region
+from allweather.acquisition.optimize import Search
+from allweather.acquisition.optimize.region import Region
+from allweather.space.constraints import LinearConstraint
 
 
 def cube(d):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from allweather.maximize.scores import Scores, spread_of, starts_among
+from allweather.acquisition.optimize.scores import Scores, spread_of, starts_among
 
 
 def test_blocks_and_nan():

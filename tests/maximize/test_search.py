@@ -5,8 +5,8 @@ import torch
 from hills import Counted, ackley, bowl, branin, hartmann
 
 from allweather import Choice, Context, Integer, InvalidInput, Real, Space
-from allweather.constraints import LinearConstraint
-from allweather.maximize import Best, Search
+from allweather.acquisition.optimize import Best, Search
+from allweather.space.constraints import LinearConstraint
 
 
 def cube(d):

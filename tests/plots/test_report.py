@@ -7,10 +7,9 @@ import pytest
 from tests.plots.studies import farm, plain, stall, workshop
 
 import allweather as aw
-from allweather.recipes import Kept
-from allweather.report import report_html, write_report
-from allweather.report.reasons import reasons
-from allweather.storage import Database, Journal, import_lines
+from allweather.plots.report import report_html, write_report
+from allweather.plots.report.reasons import reasons
+from allweather.storage import Database, import_lines
 
 
 @pytest.mark.parametrize("study", [stall, workshop, farm, plain])
@@ -34,7 +33,7 @@ def test_the_study_comes_back_out_of_the_report(tmp_path):
     url = f"sqlite:///{tmp_path}/again.db"
     database = Database(url)
     name = import_lines(database, base64.b64decode(journal).decode().split("\n"))
-    again = Kept.of(Journal.open(database, name)).study(url)
+    again = aw.Study.load(url, name)
     assert again.recommend().decision == study.recommend().decision
     assert again.recommend().value == study.recommend().value
 

@@ -9,7 +9,7 @@ from allweather import InvalidInput, Space
 from allweather.benchmark import SubsetJudge
 from allweather.problems import SubsetProblem, load, problem
 from allweather.problems.expansion import KernelExpansion
-from allweather.variables import Context, Real
+from allweather.space.variables import Context, Real
 
 NAMES = ["gp-sample-3d", "hartmann3-subsets", "plant-5d", "airfoil"]
 SYNTHETIC = NAMES[:2]

@@ -164,7 +164,7 @@ def test_a_lost_connection_in_the_middle_of_a_tell_loses_nothing(postgresql):
     own = study(postgresql, "cut")
     carry_out(own, own.ask())
     trial = own.ask()
-    database = own._notebook._journal._database
+    database = own._session.journal._database
 
     @sa.event.listens_for(database.engine, "before_cursor_execute")
     def cut(connection, cursor, statement, *_):
@@ -208,7 +208,7 @@ def test_a_study_goes_on_from_an_export(url, tmp_path, uninterrupted):
 
 def test_a_copied_file_is_a_copied_study(url, tmp_path, uninterrupted):
     work(url, 10)
-    workers.study(url)._notebook._journal._database.close()
+    workers.study(url)._session.journal._database.close()
     for file in tmp_path.glob("study.db*"):
         shutil.copy(file, tmp_path / file.name.replace("study", "copy"))
     copy = f"sqlite:///{tmp_path / 'copy.db'}"
@@ -246,7 +246,7 @@ def test_what_cannot_be_read_is_never_written(url):
     own = study(url)
     for unreadable in (Event("told", {}, 7), Event("asked", {"number": 4, "decision": {}}, 4)):
         with pytest.raises(aw.InvalidInput, match="journal event"):
-            own._notebook.decide(lambda history, event=unreadable: [event])
+            own._session.decide(lambda history, event=unreadable: [event])
     with pytest.raises(aw.InvalidInput, match=r"Study\.tell\(failed=\.\.\.\)"):
         own.tell(0, failed="no")
     assert Journal.open(Database(url), "kiosk").read() == []
@@ -295,7 +295,7 @@ def test_one_file_by_two_names_has_one_turn(url, tmp_path):
 
 def test_a_lost_turn_loses_nothing_and_doubles_nothing(postgresql):
     own = study(postgresql, "turnless")
-    database, cuts = own._notebook._journal._database, []
+    database, cuts = own._session.journal._database, []
 
     @sa.event.listens_for(database.engine, "before_cursor_execute")
     def cut(connection, cursor, statement, *_):

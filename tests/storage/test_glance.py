@@ -1,7 +1,7 @@
 import pytest
 
 from allweather.storage import Database, Event, Journal
-from allweather.storage.glance import glances, how_many
+from allweather.storage.summary import glances, how_many
 
 
 @pytest.fixture

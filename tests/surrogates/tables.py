@@ -2,7 +2,7 @@
 
 import torch
 
-from allweather.observations import Observations
+from allweather.surrogates.observations import Observations
 
 
 def wavy(points):

@@ -2,10 +2,10 @@ import pytest
 import torch
 from tests.surrogates.tables import table, uniform
 
-from allweather.observations import Observations
 from allweather.surrogates import GP, Field
 from allweather.surrogates.low_rank import EXACT, pivoted_root, skeletons
 from allweather.surrogates.model import ModelField
+from allweather.surrogates.observations import Observations
 
 
 def moments_and_gradients(field, decisions):

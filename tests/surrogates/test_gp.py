@@ -6,8 +6,8 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from tests.surrogates.tables import table, uniform
 
 from allweather import Choice, Context, InvalidInput, Real, Space
-from allweather.observations import Observations
 from allweather.surrogates import GP
+from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import centre_and_scale
 
 

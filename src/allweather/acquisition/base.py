@@ -11,12 +11,12 @@ from typing import ClassVar
 import torch
 from torch import Generator, Tensor
 
+from allweather._utils.registry import Named
 from allweather.contexts import Reference
 from allweather.objectives import Band, Objective
-from allweather.observations import Observations
-from allweather.registry import Named
 from allweather.schedules import Progress
 from allweather.surrogates import Field, Posterior
+from allweather.surrogates.observations import Observations
 
 Score = Callable[[Tensor], Tensor]
 """Decisions (b, d_x) to scores (b,), differentiable, larger is better.

@@ -11,8 +11,8 @@ import pandas as pd
 from allweather.benchmark.journal import Entry, Journal
 from allweather.benchmark.run import Run
 from allweather.benchmark.subset_regret import SubsetJudge
-from allweather.control.sets import exact
 from allweather.errors import BudgetSpent
+from allweather.methods.control.sets import exact
 from allweather.problems import SubsetProblem
 from allweather.study import Study
 

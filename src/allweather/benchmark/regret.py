@@ -11,10 +11,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from allweather.acquisition.optimize import Search
+from allweather.acquisition.optimize.scores import spread_of
 from allweather.contexts import Reference
 from allweather.errors import require
-from allweather.maximize import Search
-from allweather.maximize.scores import spread_of
 from allweather.objectives import Expectation, Objective
 from allweather.problems import Problem
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from allweather._utils.registry import unknown
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.tables import Table
 from allweather.errors import InvalidInput, require_count
-from allweather.registry import unknown
 
 
 class Reproduction(NamedTuple):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from allweather.benchmark.regret import Measure
-from allweather.composition import Composition
 from allweather.contexts import Known
 from allweather.methods import method
+from allweather.methods.composition import Composition
 from allweather.problems import Problem, SubsetProblem, problem
 from allweather.study import Study
 

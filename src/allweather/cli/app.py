@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from allweather._utils.formatting import clean
 from allweather.errors import AllweatherError, BudgetSpent
 from allweather.storage import Conflict, StorageError
-from allweather.words import clean
 
 INVALID, STORAGE, BUDGET = 2, 3, 4
 """Exit codes; 0 is fine, 1 is unexpected."""

@@ -13,10 +13,11 @@ from allweather.cli.app import app, speak
 from allweather.cli.place import DEFAULT, Place, studied
 from allweather.cli.questions import asked_for
 from allweather.errors import InvalidInput, require
-from allweather.recipes import Recipe, to_toml
-from allweather.recipes.recipe import LARGEST
+from allweather.serialization import Spec, to_toml
+from allweather.serialization.spec import LARGEST
 from allweather.storage import Database, names
-from allweather.storage.events import require_name
+from allweather.storage.memory import require_name
+from allweather.study import Study
 
 
 @app.command()
@@ -33,17 +34,17 @@ def init(
         require(interactive(), "init [FILE]", "name a TOML file where nobody can be asked", "none")
         recipe, file = _questioned()
     else:
-        recipe = Recipe.from_toml(text_of(file), file.name)
+        recipe = Spec.from_toml(text_of(file), file.name)
     name = place.study_name or recipe.name or file.stem
     url = place.storage or recipe.storage or DEFAULT
     require_name(name)
-    recipe.study()  # whatever is wrong with it is said before anything is written
+    Study.from_spec(recipe)  # whatever is wrong with it is said before anything is written
     database = Database(url)
     if name in names(database):
         raise InvalidInput(
             f"a study {name!r} is in {database.address} already; give this one another name with --study"
         )
-    recipe.study(url, name)
+    Study.from_spec(recipe, url, name)
     found = url in (DEFAULT, os.environ.get("ALLWEATHER_STORAGE"))
     elsewhere = "" if found else f" --storage {database.address}"
     document = {"study": name, "storage": database.address, "file": str(file)}
@@ -83,11 +84,11 @@ def write_new(file: Path, text: str) -> None:
         raise InvalidInput(f"`{file}` cannot be written: {problem}") from None
 
 
-def _questioned() -> tuple[Recipe, Path]:
+def _questioned() -> tuple[Spec, Path]:
     fields = asked_for()
     text = to_toml(fields)
     file = Path(f"{fields['name']}.toml")
-    recipe = Recipe.from_toml(text, file.name)
-    recipe.study()
+    recipe = Spec.from_toml(text, file.name)
+    Study.from_spec(recipe)
     write_new(file, text)
     return recipe, file

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 
+from allweather._utils.formatting import clean
+from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput, is_number, require
-from allweather.registry import unknown
 from allweather.trials import Trial
-from allweather.words import clean
 
 TAIL = 64_000
 """Bytes of a command's output that are looked at, from the end."""

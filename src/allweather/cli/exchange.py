@@ -13,8 +13,8 @@ from allweather.cli.app import app, speak
 from allweather.cli.beginning import text_of, write_new
 from allweather.cli.place import Place, studied
 from allweather.errors import InvalidInput, require
-from allweather.recipes import Kept
 from allweather.storage import Database, Journal, export_lines, import_lines
+from allweather.storage.stored_study import StoredStudy
 
 BIGGEST = 1_000_000_000
 """Characters of a study's file."""
@@ -64,7 +64,7 @@ def _rehearse(lines: list[str], name: str | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         aside = Database(f"sqlite:///{folder}/aside.db")
         try:
-            Kept.of(Journal.open(aside, import_lines(aside, lines, name))).history.table()
+            StoredStudy.of(Journal.open(aside, import_lines(aside, lines, name))).history.table()
         except InvalidInput:
             raise
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as problem:

@@ -8,14 +8,16 @@ from typing import Annotated, Any
 
 import typer
 
+from allweather._utils.formatting import brief, clean, numbers, row
 from allweather.cli.app import app, speak
 from allweather.cli.beginning import text_of
 from allweather.cli.place import Place, studied
+from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
-from allweather.recommendation import Recommendation
+from allweather.space.text import assignments
 from allweather.storage import Event
 from allweather.trials import Trial, rows_of
-from allweather.words import assignments, brief, clean, fields, numbers, outcome, row
+from allweather.trials.text import fields, outcome
 
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="the trial's number")]
 Values = Annotated[list[str] | None, typer.Argument(metavar="VALUE...", help="the outcome, or several of one trial")]
@@ -73,13 +75,13 @@ def tell(
     """
     kept = place.kept()
     variables = kept.space.variables
-    say = kept.teller.told(
+    say = kept.validator.told(
         numbers(values),
         assignments(context or [], variables, "--context") or None,
         kept.done(trial, assignments(decision or [], variables, "--decision")),
         failed,
     )
-    _report(place, kept.notebook.tell(trial, say))
+    _report(place, kept.session.tell(trial, say))
 
 
 @app.command(context_settings=NEGATIVE)
@@ -105,8 +107,8 @@ def correct(
         require(not (told or happened or done), "correct --withdraw", "come alone", "a correction too")
         say: Any = lambda known: Event("corrected", {"withdrawn": True}, known.number)  # noqa: E731
     else:
-        say = kept.teller.corrected(told, happened, done)
-    _report(place, kept.notebook.tell(trial, say))
+        say = kept.validator.corrected(told, happened, done)
+    _report(place, kept.session.tell(trial, say))
 
 
 @app.command()
@@ -129,7 +131,7 @@ def add(
     except csv.Error as problem:
         raise InvalidInput(f"`{file}` is no table: {problem}") from None
     require(len(rows) > 0, f"add {file}", "have rows below its header", "none")
-    added = kept.notebook.decide(kept.teller.added(rows, left or []))
+    added = kept.session.decide(kept.validator.added(rows, left or []))
     place.say(
         {"trials": [fields(trial) for trial in added]},
         lambda: speak(f"{len(added)} trials added, numbers {added[0].number} to {added[-1].number}"),

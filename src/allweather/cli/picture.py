@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from allweather._utils.registry import unknown
 from allweather.cli.app import app, speak
 from allweather.cli.place import Place, studied
-from allweather.registry import unknown
 
 FIGURES = ("robustness", "contexts", "profile", "slices", "progress", "frontier")
 
@@ -53,7 +53,7 @@ def report(
 
     Example: allweather report kiosk -o report.html
     """
-    from allweather.report import write_report
+    from allweather.plots.report import write_report
 
     study = (place if name is None else replace(place, study_name=name)).study()
     target = write_report(study, output or Path(f"{_file_name(study.name)}.html"), static=static)

@@ -13,11 +13,11 @@ from typing import Annotated, Any, NamedTuple
 import sqlalchemy as sa
 import typer
 
+from allweather._utils.formatting import plain
 from allweather.errors import InvalidInput
-from allweather.recipes import Kept
 from allweather.storage import Database, Journal, StorageError, names
+from allweather.storage.stored_study import StoredStudy
 from allweather.study import Study
-from allweather.words import plain
 
 DEFAULT = "sqlite:///allweather.db"
 Url = Annotated[
@@ -67,13 +67,13 @@ class Place:
             raise InvalidInput(f"there are several studies in {database.address}: {', '.join(known)}; choose --study")
         return Journal.open(database, known[0])
 
-    def kept(self) -> Kept:
+    def kept(self) -> StoredStudy:
         """The study as far as its journal goes: for telling and showing."""
-        return Kept.of(self.journal())
+        return StoredStudy.of(self.journal())
 
     def study(self) -> Study:
         """The study with all its parts: for deciding."""
-        return self.kept().study(self.url)
+        return Study.load(self.url, self.kept().journal.name)
 
     def say(self, document: Any, aloud: Callable[[], None]) -> None:
         """A JSON document for a script, or words for a person."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
+from allweather._utils.formatting import number
 from allweather.errors import AllweatherError
-from allweather.words import number
 
 WANTED: dict[str, Any] = {
     "mean": "expectation",

@@ -11,13 +11,14 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from allweather._utils.formatting import row
 from allweather.cli.app import app, complain, speak, trouble
 from allweather.cli.calls import Caller
 from allweather.cli.crew import Crew
 from allweather.cli.place import Place, studied
 from allweather.errors import BudgetSpent, require
 from allweather.trials import Trial
-from allweather.words import fields, outcome, row
+from allweather.trials.text import fields, outcome
 
 STOPPED = 130
 """Exit code after Ctrl-C, as of any program."""

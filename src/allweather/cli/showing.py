@@ -10,11 +10,13 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from allweather._utils.formatting import brief, clean, row
 from allweather.cli.app import app, console, speak
 from allweather.cli.place import Place, studied
-from allweather.recipes import Kept
+from allweather.space.text import described
+from allweather.storage.stored_study import StoredStudy
 from allweather.trials import Trial
-from allweather.words import brief, clean, described, fields, outcome, row
+from allweather.trials.text import fields, outcome
 
 LAST = 20
 """Trials that are shown where not all are wanted."""
@@ -36,13 +38,13 @@ def show(
         "direction": kept.direction,
         "variables": {name: described(variable) for name, variable in kept.space.variables.items()},
         "states": dict(Counter(trial.state for trial in trials)),
-        "recipe": kept.recipe,
+        "recipe": kept.spec,
         "trials": [fields(trial) for trial in trials],
     }
     place.say(document, lambda: _aloud(kept, trials if everything else trials[-LAST:]))
 
 
-def _aloud(kept: Kept, trials: tuple[Trial, ...]) -> None:
+def _aloud(kept: StoredStudy, trials: tuple[Trial, ...]) -> None:
     everything = kept.history.trials
     counts = Counter(trial.state for trial in everything)
     said = ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no trials yet"
@@ -54,7 +56,7 @@ def _aloud(kept: Kept, trials: tuple[Trial, ...]) -> None:
     if len(trials) < len(everything):
         speak(f"The last {len(trials)} of {len(everything)} trials; --all shows them all.")
     names = list(kept.space.variables)
-    paid = ["cost"] if kept.teller.controlled else []
+    paid = ["cost"] if kept.validator.controlled else []
     table = Table("trial", "state", *(escape(clean(name)) for name in names), *paid, "value")
     for trial in trials:
         happened = {**(trial.context or {}), **trial.decision}

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from allweather._utils.registry import Named
+from allweather._utils.tensors import as_tensor, as_weights
 from allweather.errors import require
-from allweather.registry import Named
 from allweather.space import Box, Space
-from allweather.tensors import as_tensor, as_weights
 
 
 class Reference(NamedTuple):

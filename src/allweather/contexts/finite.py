@@ -9,10 +9,10 @@ from typing import Any, Self
 import torch
 from torch import Generator, Tensor
 
+from allweather._utils.tensors import as_tensor
 from allweather.contexts.base import ContextModel, Reference
 from allweather.errors import InvalidInput, require
 from allweather.space import Box
-from allweather.tensors import as_tensor
 
 
 @dataclass(frozen=True, eq=False)

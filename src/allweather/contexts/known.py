@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from allweather._utils.tensors import as_tensor
 from allweather.contexts.base import ContextModel, Reference, sobol, with_unseen
 from allweather.errors import InvalidInput, require, require_count
 from allweather.space import Box, Context, Real
-from allweather.tensors import as_tensor
 
 Sampler = Callable[[int, np.random.Generator], Any]
 """A joint sampler: how many rows, and the generator to draw them with."""

@@ -8,12 +8,12 @@ from itertools import chain, islice
 from fastapi import Request
 from fastapi.responses import Response, StreamingResponse
 
+from allweather._utils.formatting import tame
 from allweather.dashboard.addresses import file_name
 from allweather.dashboard.choice import Choice
 from allweather.dashboard.shelf import Opened
-from allweather.report import report_html
+from allweather.plots.report import report_html
 from allweather.storage import export_lines
-from allweather.words import tame
 
 LINES = 500
 """Sent at a time."""

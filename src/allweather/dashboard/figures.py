@@ -12,9 +12,9 @@ from allweather.dashboard.choice import Choice, FigureChoice
 from allweather.dashboard.outline import left_to_chance
 from allweather.dashboard.problems import NotHere
 from allweather.dashboard.shelf import Opened
+from allweather.engine.recommendation import Recommendation
 from allweather.plots import STUDY_FIGURES
 from allweather.plots.axes import worded
-from allweather.recommendation import Recommendation
 from allweather.study import Study
 
 UNROBUST = Choice(objective="expectation")
@@ -89,6 +89,6 @@ async def drawn(opened: Opened, name: str, choice: FigureChoice, reader: Request
 
 def offered(opened: Opened) -> list[str]:
     """The figures that can be drawn of a study."""
-    absent = set() if opened.kept.teller.controlled else {"frontier"}
+    absent = set() if opened.kept.validator.controlled else {"frontier"}
     absent |= set() if left_to_chance(opened.kept) else {"robustness", "contexts"}
     return [name for name in STUDY_FIGURES if name not in absent]

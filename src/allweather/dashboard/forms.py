@@ -30,7 +30,7 @@ async def ask(request: Request, opened: Here, posted: Form) -> Response:
     """A new trial, with the form that will tell what became of it."""
 
     def next_one(study: Study) -> Trial:
-        contexts = {} if opened.kept.teller.controlled else study.space.contexts
+        contexts = {} if opened.kept.validator.controlled else study.space.contexts
         return study.ask(context=posted.row("context", contexts))
 
     trial = await opened.asked(next_one, request)
@@ -46,7 +46,7 @@ def tell(request: Request, opened: Here, number: Number, posted: Form) -> Respon
     def told(trial: Trial) -> Trial:
         space = space_of(opened, trial)
         decision = posted.row("decision", space.decisions)
-        say = opened.kept.teller.told(
+        say = opened.kept.validator.told(
             posted.outcomes(),
             posted.row("context", space.contexts),
             opened.kept.done(number, decision or {}),
@@ -64,7 +64,7 @@ def correct(request: Request, opened: Here, number: Number, posted: Form) -> Res
     def corrected(trial: Trial) -> Trial:
         space = space_of(opened, trial)
         context, decision = posted.row("context", space.contexts), posted.row("decision", space.decisions)
-        say = opened.kept.teller.corrected(
+        say = opened.kept.validator.corrected(
             posted.outcomes(), opened.kept.happened(number, context or {}), opened.kept.done(number, decision or {})
         )
         return opened.tell(number, say)

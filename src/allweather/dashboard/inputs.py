@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from allweather._utils.formatting import brief, row
 from allweather.dashboard.shelf import Opened
 from allweather.space import Space
+from allweather.space.variables import Choice, Context, Integer, Variable
 from allweather.trials import Trial
-from allweather.variables import Choice, Context, Integer, Variable
-from allweather.words import brief, outcome, row
+from allweather.trials.text import outcome
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class Card:
 def space_of(opened: Opened, trial: Trial) -> Space:
     """The variables as they are split in this trial."""
     kept = opened.kept
-    return kept.space.controlling(list(trial.decision)) if kept.teller.controlled else kept.space
+    return kept.space.controlling(list(trial.decision)) if kept.validator.controlled else kept.space
 
 
 def brief_exact(value: Any) -> str:

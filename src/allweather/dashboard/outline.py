@@ -8,8 +8,8 @@ from typing import Any
 
 from allweather.dashboard.choice import own
 from allweather.dashboard.shelf import Opened
-from allweather.recipes import Kept
-from allweather.words import described
+from allweather.space.text import described
+from allweather.storage.stored_study import StoredStudy
 
 STATES = ("pending", "complete", "failed", "expired", "withdrawn")
 
@@ -51,9 +51,9 @@ class Outline:
         """The outline of a study as it is now."""
         last = opened.journal.last  # read first: what comes in meanwhile is news next time
         kept, states = opened.kept, opened.by_state
-        controlled = kept.teller.controlled
+        controlled = kept.validator.controlled
         costs = [each.cost or 0 for each in opened.history.trials if each.asked] if controlled else []
-        control = (kept.recipe or {}).get("control", {})
+        control = (kept.spec or {}).get("control", {})
         chance = left_to_chance(kept)
         return cls(
             name=opened.name,
@@ -61,7 +61,7 @@ class Outline:
             variables={name: described(variable) for name, variable in kept.space.variables.items()},
             counts={state: len(states[state]) for state in STATES if state in states},
             last=last,
-            wanted=wanted(kept.recipe) if chance else "a good outcome; nothing is left to chance",
+            wanted=wanted(kept.spec) if chance else "a good outcome; nothing is left to chance",
             spent=sum(costs) if controlled else None,
             budget=control.get("budget"),
             chance=chance,
@@ -69,11 +69,11 @@ class Outline:
         )
 
 
-def left_to_chance(kept: Kept) -> bool:
+def left_to_chance(kept: StoredStudy) -> bool:
     """Whether a study has contexts, or control sets that leave something alone."""
-    sets = (kept.recipe or {}).get("control", {}).get("sets", [])
+    sets = (kept.spec or {}).get("control", {}).get("sets", [])
     left = any(set(kept.space.decisions) - set(each["variables"]) for each in sets)
-    return left or len(kept.space.contexts) > 0 or (kept.recipe is None and kept.teller.controlled)
+    return left or len(kept.space.contexts) > 0 or (kept.spec is None and kept.validator.controlled)
 
 
 def wanted(recipe: Mapping[str, Any] | None) -> str:

@@ -32,7 +32,7 @@ def chosen(request: Request) -> Choice:
 
 def begun(choice: Choice, opened: Opened) -> Choice:
     """What the sliders begin with: the study's own radius or level, until somebody chooses."""
-    like = own(opened.kept.recipe)
+    like = own(opened.kept.spec)
     if choice.model_fields_set or like is None:
         return choice
     return like.model_copy(update={"objective": "own"})
@@ -129,7 +129,7 @@ def interface(request: Request) -> Response:
 
 def everything(opened: Opened, choice: Choice, sieve: Sieve) -> dict[str, Any]:
     """What a study's page shows."""
-    contexts = [] if opened.kept.teller.controlled else opened.kept.space.contexts.items()
+    contexts = [] if opened.kept.validator.controlled else opened.kept.space.contexts.items()
     return {
         "outline": Outline.of(opened),
         "choice": begun(choice, opened),
@@ -152,7 +152,7 @@ def waiting(opened: Opened) -> dict[str, Any]:
 def tabled(opened: Opened, sieve: Sieve) -> dict[str, Any]:
     """A page of the table of trials."""
     variables = list(opened.kept.space.variables)
-    paid = ["cost"] if opened.kept.teller.controlled else []
+    paid = ["cost"] if opened.kept.validator.controlled else []
     found = Page.of(opened.by_state.get(sieve.state, []) if sieve.state else opened.history.trials, sieve)
     words = [name for name, each in opened.kept.space.variables.items() if not is_numeric(each)]
     columns = ["trial", *variables, *paid, "value"]

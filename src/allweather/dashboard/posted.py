@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
+from allweather._utils.formatting import numbers
 from allweather.dashboard.problems import Refused, Unreadable
 from allweather.errors import InvalidInput, require
-from allweather.variables import Value, Variable
-from allweather.words import numbers, value
+from allweather.space.text import value
+from allweather.space.variables import Value, Variable
 
 STALE = "this form was not written for your session: reload the page, and send it again"
 

@@ -10,10 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from allweather._utils.formatting import brief, clean
 from allweather.dashboard.addresses import segment
 from allweather.dashboard.files import addresses
 from allweather.dashboard.problems import TITLES
-from allweather.words import brief, clean
 
 UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
+from allweather._utils.formatting import plain
 from allweather.dashboard.addresses import named, segment
 from allweather.dashboard.choice import Choice, FigureChoice
 from allweather.dashboard.downloads import journal_of, table_of
@@ -27,8 +28,7 @@ from allweather.dashboard.schemas import (
     TrialsOut,
 )
 from allweather.dashboard.shelf import Opened, Shelf
-from allweather.recommendation import Recommendation
-from allweather.words import plain
+from allweather.engine.recommendation import Recommendation
 
 ROOT = "/api/v1"
 WORDS = {
@@ -122,14 +122,14 @@ async def ask(request: Request, opened: Here, wanted: AskIn) -> TrialsOut:
 @one.post("/trials/{number}/tell", tags=["ask and tell"], responses=WRITES)
 def tell(opened: Here, number: Number, told: TellIn) -> TrialOut:
     """What became of a trial; telling the same again is harmless."""
-    say = opened.kept.teller.told(told.values or None, told.context, told.decision, told.failed)
+    say = opened.kept.validator.told(told.values or None, told.context, told.decision, told.failed)
     return TrialOut.of(opened.tell(number, say))
 
 
 @one.post("/trials/{number}/correct", tags=["ask and tell"], responses=WRITES)
 def correct(opened: Here, number: Number, told: CorrectIn) -> TrialOut:
     """Put right what was told of a trial; what it was before stays in the journal."""
-    say = opened.kept.teller.corrected(told.values or None, told.context, told.decision)
+    say = opened.kept.validator.corrected(told.values or None, told.context, told.decision)
     return TrialOut.of(opened.tell(number, say))
 
 

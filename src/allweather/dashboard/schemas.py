@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from allweather.dashboard.outline import Outline
-from allweather.storage.glance import Glance
+from allweather.storage.summary import Glance
 from allweather.trials import Trial
-from allweather.words import fields
+from allweather.trials.text import fields
 
 WHOLE = 2**53
 """Beyond it a number in JSON is not the number that was meant."""

@@ -12,14 +12,14 @@ from starlette.requests import Request
 
 from allweather.dashboard.lane import Lane, Rooms
 from allweather.dashboard.problems import NotHere
-from allweather.history import History
-from allweather.recipes import Kept
 from allweather.storage import Database, Event, Journal
-from allweather.storage.glance import Glance, glances, how_many
 from allweather.storage.schema import studies
+from allweather.storage.stored_study import StoredStudy
+from allweather.storage.summary import Glance, glances, how_many
 from allweather.study import Study
-from allweather.telling import Say
 from allweather.trials import Trial
+from allweather.trials.history import History
+from allweather.trials.validation import Say
 
 Found = TypeVar("Found")
 OPEN = 32
@@ -68,9 +68,10 @@ class Opened:
     def __init__(self, journal: Journal, made: tuple[int, float], url: str, rooms: Rooms) -> None:
         self.journal, self.made = journal, made
         self._opening, self._recent = threading.Lock(), Recent(KEPT)
-        self._kept: Kept | None = None
+        self._kept: StoredStudy | None = None
         self._asking, self._advising, self._drawing = (
-            Lane(lambda: self.kept.study(url), room) for room in (rooms.asking, rooms.advising, rooms.drawing)
+            Lane(lambda: Study.load(url, self.kept.journal.name), room)
+            for room in (rooms.asking, rooms.advising, rooms.drawing)
         )
         self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
 
@@ -80,11 +81,11 @@ class Opened:
         return self.journal.name
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> StoredStudy:
         """The study as far as its journal tells it."""
         with self._opening:
             if self._kept is None:
-                self._kept = Kept.of(self.journal)
+                self._kept = StoredStudy.of(self.journal)
             return self._kept
 
     @property
@@ -118,7 +119,7 @@ class Opened:
     def tell(self, number: int, say: Say) -> Trial:
         """Write down what is said about a trial."""
         self.find(number)
-        return self.kept.notebook.tell(number, say)
+        return self.kept.session.tell(number, say)
 
     def withdraw(self, number: int) -> Trial:
         """Take a trial out."""
@@ -126,8 +127,8 @@ class Opened:
 
     def add(self, rows: list[dict[str, Any]], left: Sequence[str]) -> list[Trial]:
         """Data from before; with a notebook of its own, since it may wait for a worker that is asking."""
-        kept = Kept.of(self.journal)
-        return kept.notebook.decide(kept.teller.added(rows, left))
+        kept = StoredStudy.of(self.journal)
+        return kept.session.decide(kept.validator.added(rows, left))
 
     async def asked(self, work: Callable[[Study], Found], reader: Request) -> Found:
         """The trials that `work` asks the study for."""

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from allweather._utils.formatting import brief
 from allweather.trials import Trial
-from allweather.words import brief
 
 ROWS = 25
 """Of a page."""

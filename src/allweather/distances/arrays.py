@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from allweather._utils.tensors import as_tensor
 from allweather.contexts import Reference
 from allweather.distances.base import Distance
 from allweather.errors import InvalidInput, require
-from allweather.tensors import as_tensor
 
 
 class WorstArrays(NamedTuple):

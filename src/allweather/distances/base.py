@@ -10,11 +10,11 @@ from typing import ClassVar, NamedTuple, Self
 import torch
 from torch import Tensor
 
+from allweather._utils.registry import Named
+from allweather._utils.tensors import ROUNDING, as_tensor, crossing, increasing_root, with_gradient
 from allweather.contexts import Reference, fitted
 from allweather.errors import InvalidInput, require, require_number
-from allweather.registry import Named
 from allweather.schedules import Custom, Progress, Schedule
-from allweather.tensors import ROUNDING, as_tensor, crossing, increasing_root, with_gradient
 
 Ceiling = Callable[[Tensor], Tensor]
 Radius = float | Schedule | Callable[[int], float]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import ROUNDING, ascending, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.f_divergence import deviation, lowest_on_support, tilt_gradient
-from allweather.tensors import ROUNDING, ascending, with_gradient
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from allweather._utils.tensors import as_tensor, pairwise, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Ceiling, Distance, Worst
 from allweather.distances.kernel_ball import KernelBall
 from allweather.distances.kernel_bounds import bracketed
 from allweather.distances.kernel_worst import slope_gradient, worst_in_ball
 from allweather.errors import require, require_number
-from allweather.tensors import as_tensor, pairwise, with_gradient
 
 Kernel = Callable[[Tensor, Tensor], Tensor]
 JITTER = 1e-6

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import ROUNDING, increasing_root, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.f_divergence import LARGEST_LOG_TILT, deviation, lowest_on_support, tilt_gradient
 from allweather.errors import InvalidInput, is_number, require
-from allweather.tensors import ROUNDING, increasing_root, with_gradient
 
 Function = Callable[[Tensor], Tensor]
 

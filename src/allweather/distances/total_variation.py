@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import ROUNDING, argsort
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.tensors import ROUNDING, argsort
 
 
 @dataclass(frozen=True)

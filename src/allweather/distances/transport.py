@@ -16,9 +16,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import ROUNDING, pairwise
 from allweather.contexts import Reference
 from allweather.distances.base import Worst
-from allweather.tensors import ROUNDING, pairwise
 
 LINES = 10_000
 """Crossings to look at before what is left of the search is rounding."""

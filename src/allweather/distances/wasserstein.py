@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import pairwise
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.transport import Transport
 from allweather.errors import AllweatherError, is_number, require
-from allweather.tensors import pairwise
 
 
 @dataclass(frozen=True)

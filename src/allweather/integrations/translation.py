@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from allweather.variables import Choice, Integer, Real, Value, Variable
+from allweather.space.variables import Choice, Integer, Real, Value, Variable
 
 
 @dataclass(frozen=True, eq=False)

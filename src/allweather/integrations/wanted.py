@@ -9,13 +9,13 @@ from botorch.models.model import Model
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
-from allweather.assembly import COLUMNS, Assembly, composed
-from allweather.composition import Composition
-from allweather.constraints import LinearConstraint
 from allweather.contexts import ContextModel
+from allweather.engine.factory import COLUMNS, check_start, resolve_method
 from allweather.errors import require
+from allweather.methods.composition import Composition
 from allweather.objectives import Objective
 from allweather.space import Space
+from allweather.space.constraints import LinearConstraint
 from allweather.study import Study
 from allweather.surrogates import Surrogate
 
@@ -39,12 +39,14 @@ class Wanted:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        composition = composed(self.method).with_parts(self.context, self.objective, self.acquisition, self.surrogate)
+        composition = resolve_method(self.method).with_parts(
+            self.context, self.objective, self.acquisition, self.surrogate
+        )
         controlled = composition.rule is not None
         require(
             not controlled, "method", "be one without control sets, which other tools have no word for", self.method
         )
-        Assembly(Space(), 1, initial=self.initial, seed=self.seed)
+        check_start(self.initial, self.seed)
 
     def study(self, space: Space, direction: str, constraints: tuple[LinearConstraint, ...] = ()) -> Study:
         """A study of these variables, without any trials yet."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 
 from allweather.acquisition import UCB, FourierThompson, Random, Thompson
-from allweather.composition import Composition
 from allweather.contexts import KDE, ContextModel, Discretised, Empirical, Ignored, MeanBox, Uniform
 from allweather.distances import KL, MMD, ChiSquared, Distance, TotalVariation, Wasserstein
 from allweather.distances.base import Radius
+from allweather.methods.composition import Composition
 from allweather.methods.registry import named
 from allweather.objectives import (
     DRO,

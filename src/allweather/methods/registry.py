@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from allweather.composition import Composition
+from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput
-from allweather.registry import unknown
+from allweather.methods.composition import Composition
 
 Recipe = Callable[..., Composition]
 _RECIPES: dict[str, Recipe] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from allweather.acquisition import UCB, ExpectedImprovement, FourierThompson
-from allweather.composition import Composition
-from allweather.control import (
+from allweather.methods.composition import Composition
+from allweather.methods.control import (
     BestValue,
     CostAdaptive,
     ExploreThenCommit,

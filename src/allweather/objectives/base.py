@@ -9,10 +9,10 @@ from typing import Any, Self
 
 from torch import Tensor
 
+from allweather._utils.registry import Named
 from allweather.contexts import Reference, fitted
 from allweather.distances import Distance
 from allweather.errors import require
-from allweather.registry import Named
 from allweather.schedules import Progress, Schedule
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import ROUNDING
 from allweather.contexts import Reference
 from allweather.errors import InvalidInput, require_number
 from allweather.objectives.base import Band, Objective, checked
 from allweather.objectives.risk import mean_and_variance
 from allweather.schedules import Schedule
-from allweather.tensors import ROUNDING
 
 
 @dataclass(frozen=True)

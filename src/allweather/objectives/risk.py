@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import ROUNDING, argsort
 from allweather.contexts import Reference
 from allweather.errors import is_number, require, require_number
 from allweather.objectives.base import Band, Objective, checked
-from allweather.tensors import ROUNDING, argsort
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from allweather._utils.registry import kebab
 from allweather.distances import Distance
+from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
-from allweather.outlook import Outlook
-from allweather.registry import kebab
 from allweather.space import Box
-from allweather.variables import Choice, Context, Integer, Real, Value, Variable
+from allweather.space.variables import Choice, Context, Integer, Real, Value, Variable
 
 MOST = 64
 """So many whole numbers at most get a place each."""

@@ -11,8 +11,8 @@ from allweather.objectives import Objective
 from allweather.plots.axes import inner, is_log, is_numeric, measured, place, require_contexts, short, told
 from allweather.plots.marks import GREY, SKY, VERMILLION, Bars, Dots, Line, Mark, Panel
 from allweather.plots.picture import Picture
+from allweather.space.variables import Choice, Integer, Variable
 from allweather.study import Study
-from allweather.variables import Choice, Integer, Variable
 
 BINS = 32
 FEW = 24

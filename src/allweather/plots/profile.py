@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
-from allweather.outlook import Outlook
 from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places, short, told, worded
 from allweather.plots.marks import BLUE, VERMILLION, Dots, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
+from allweather.space.variables import Value, Variable
 from allweather.study import Study
-from allweather.variables import Value, Variable
 
 POINTS = 41
 MOST = 6

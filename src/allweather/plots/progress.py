@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from allweather.benchmark.regret import Judge, Measure
+from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
-from allweather.outlook import Outlook
 from allweather.plots.axes import short, told, worded
 from allweather.plots.marks import BLUE, GREEN, GREY, PURPLE, VERMILLION, Dots, Line, Mark, Panel, Ribbon
 from allweather.plots.picture import Picture

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from allweather.engine.posterior_view import Outlook
 from allweather.errors import require_number
 from allweather.objectives import Expectation, Objective
-from allweather.outlook import Outlook
 from allweather.plots.axes import measured, require_contexts, short, told
 from allweather.plots.marks import AMBER, BLUE, GREEN, GREY, PURPLE, VERMILLION, Dash, Dots, Line, Mark, Panel, Rule
 from allweather.plots.picture import Picture

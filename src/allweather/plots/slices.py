@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from allweather.engine.posterior_view import Outlook
 from allweather.objectives import Objective
-from allweather.outlook import Outlook
 from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places, short, told
 from allweather.plots.marks import BLACK, BLUE, VERMILLION, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
+from allweather.space.variables import Value
 from allweather.study import Study
-from allweather.variables import Value
 
 POINTS = 41
 SHOWN = 1000

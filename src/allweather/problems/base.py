@@ -11,15 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from allweather.constraints import LinearConstraint
+from allweather._utils.registry import unknown as no_such
+from allweather._utils.tensors import as_tensor
 from allweather.contexts import ContextModel, Reference
 from allweather.contexts.base import sobol
 from allweather.errors import require, require_count, require_number
-from allweather.registry import unknown as no_such
 from allweather.space import Space
+from allweather.space.constraints import LinearConstraint
+from allweather.space.variables import Value
 from allweather.surrogates import Surrogate
-from allweather.tensors import as_tensor
-from allweather.variables import Value
 
 Function = Callable[[Tensor, Tensor], Tensor]
 """Decisions (b, d_x) and contexts (n, d_c) of the unit cube to values (b, n); larger is better."""

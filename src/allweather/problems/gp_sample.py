@@ -14,7 +14,7 @@ from allweather.errors import require_count
 from allweather.problems.base import Problem, registered
 from allweather.problems.grids import FIXED_GP, grid, told
 from allweather.space import Space
-from allweather.variables import Context, Real
+from allweather.space.variables import Context, Real
 
 LENGTHSCALE = 0.1
 ANCHORS = 64

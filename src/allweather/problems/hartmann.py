@@ -10,7 +10,7 @@ from allweather.problems.base import Problem, registered
 from allweather.problems.grids import FIXED_GP, grid, told
 from allweather.problems.laws import Independent, Mixture, normals
 from allweather.space import Space
-from allweather.variables import Context, Real
+from allweather.space.variables import Context, Real
 
 HEIGHTS = (1.0, 1.2, 3.0, 3.2)
 STEEPNESS = {

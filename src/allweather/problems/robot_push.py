@@ -23,7 +23,7 @@ from allweather.errors import AllweatherError, is_number, require
 from allweather.problems.base import Problem, registered
 from allweather.problems.laws import Independent, Uniform
 from allweather.space import Space
-from allweather.variables import Context, Real
+from allweather.space.variables import Context, Real
 
 STEP = 0.01
 """Seconds of a simulation step."""

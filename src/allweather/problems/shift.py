@@ -10,7 +10,7 @@ from allweather.problems.base import Problem, registered
 from allweather.problems.formula import Formula
 from allweather.problems.laws import Independent, Normal
 from allweather.space import Space
-from allweather.variables import Context, Real
+from allweather.space.variables import Context, Real
 
 
 @registered("shift-example")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from allweather.constraints import LinearConstraint
 from allweather.problems.base import Problem, registered
 from allweather.problems.data import load
 from allweather.problems.expansion import KernelExpansion
 from allweather.problems.grids import FIXED_GP, grid, told
 from allweather.problems.laws import Independent, Uniform, normals
 from allweather.space import Space
-from allweather.variables import Context, Real
+from allweather.space.constraints import LinearConstraint
+from allweather.space.variables import Context, Real
 
 
 @registered("plant-ph")

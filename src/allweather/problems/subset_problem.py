@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from allweather.contexts import Reference
-from allweather.control import Control
 from allweather.errors import require
+from allweather.methods.control import Control
 from allweather.problems.base import Problem
 from allweather.space import Space
-from allweather.variables import Real, Value
+from allweather.space.variables import Real, Value
 
 NODES = 512
 """Of the Gauss-Legendre rule that averages over a variable: exact to rounding for bumps wider than a hundredth."""

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from allweather.contexts import truncated_normal
-from allweather.control import Control, ControlSet
 from allweather.errors import require, require_count, require_number
+from allweather.methods.control import Control, ControlSet
 from allweather.problems.base import registered
 from allweather.problems.bumps import Bumps
 from allweather.problems.data import load
@@ -21,8 +21,8 @@ from allweather.problems.hartmann import HEIGHTS, PEAKS, STEEPNESS
 from allweather.problems.laws import Independent
 from allweather.problems.subset_problem import NOTHING, Averageable, SubsetProblem
 from allweather.space import Space
+from allweather.space.variables import Real, Variable
 from allweather.surrogates import GP
-from allweather.variables import Real, Variable
 
 COSTS = {
     "cheap": (0.01, 0.01, 0.01, 0.1, 0.1, 0.1, 1.0),

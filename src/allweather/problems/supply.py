@@ -14,7 +14,7 @@ from allweather.problems.formula import Formula
 from allweather.problems.grids import apart
 from allweather.problems.laws import BurrXII, Independent
 from allweather.space import Space
-from allweather.variables import Context, Real
+from allweather.space.variables import Context, Real
 
 
 @registered("newsvendor")

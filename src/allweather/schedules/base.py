@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from allweather._utils.registry import Named
 from allweather.errors import is_number, require, require_count, require_number
-from allweather.registry import Named
 
 
 @dataclass(frozen=True)

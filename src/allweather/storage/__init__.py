@@ -3,9 +3,11 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from allweather.storage.events import Conflict, Event, MemoryJournal, StorageError
-from allweather.storage.exchange import export_lines, import_lines
-from allweather.storage.place import Storage
+from allweather.errors import Conflict, StorageError
+from allweather.storage.export import export_lines, import_lines
+from allweather.storage.memory import MemoryJournal
+from allweather.storage.storage import Storage
+from allweather.trials.events import Event
 
 if TYPE_CHECKING:
     from allweather.storage.database import Database

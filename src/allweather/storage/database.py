@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from allweather.errors import InvalidInput, require
-from allweather.storage.events import VERSION, Conflict, StorageError
+from allweather.errors import Conflict, InvalidInput, StorageError, require
+from allweather.storage.migrations import VERSION
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 727_407

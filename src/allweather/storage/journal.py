@@ -8,15 +8,18 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from allweather.registry import unknown
+from allweather._utils.registry import unknown
+from allweather.errors import Conflict, StorageError
 from allweather.storage.database import Database
-from allweather.storage.events import Conflict, Event, StorageError, concerns, require_name
+from allweather.storage.memory import require_name
 from allweather.storage.schema import events, studies
+from allweather.trials.events import Event, concerns
 
 LARGEST = 1_000_000
 """Characters of one event, at most: a journal holds decisions and outcomes, not files."""
@@ -40,7 +43,7 @@ class Journal:
         with database.writing() as connection:
             study = connection.execute(studies.insert().values(row).returning(studies.c.id)).scalar_one()
             if past:
-                rows = [{**vars(event), "study": study, "payload": _written(event.payload)} for event in past]
+                rows = [{**_row(event, _written(event.payload)), "study": study} for event in past]
                 connection.execute(events.insert(), rows)
         return cls(database, study, name)
 
@@ -71,7 +74,7 @@ class Journal:
             rows = connection.execute(chosen.order_by(events.c.number)).all()
         return [_event(row) for row in rows]
 
-    def append(self, seen: int, written: Sequence[Event]) -> None:
+    def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
         """Write events, all or none, by one who knows of the first `seen` ones.
 
         What came in between is a `Conflict` if it concerns them: another trial asked for or added where one is asked
@@ -89,12 +92,13 @@ class Journal:
                 raise Conflict(f"{self.name}: another worker was faster")
             first = self._last(connection) + 1
             worker = f"{socket.gethostname()}:{os.getpid()}"[:200]
-            stamp = {"study": self._study, "at": time.time(), "worker": worker}
-            rows = [
-                {**stamp, "number": first + place, "kind": event.kind, "trial": event.trial, "payload": text}
-                for place, (event, text) in enumerate(zip(written, texts, strict=True))
+            now = time.time()
+            numbered = [
+                replace(event, number=first + place, at=now, worker=worker) for place, event in enumerate(written)
             ]
+            rows = [{**_row(event, text), "study": self._study} for event, text in zip(numbered, texts, strict=True)]
             connection.execute(events.insert(), rows)
+        return numbered
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -117,6 +121,11 @@ def names(database: Database) -> list[str]:
     """The studies in a database."""
     with database.reading() as connection:
         return list(connection.execute(sa.select(studies.c.name).order_by(studies.c.name)).scalars())
+
+
+def _row(event: Event, payload: str) -> dict[str, Any]:
+    columns = {"number": event.number, "kind": event.kind, "trial": event.trial, "at": event.at}
+    return {**columns, "worker": event.worker, "payload": payload}
 
 
 def _written(payload: dict[str, Any]) -> str:

@@ -10,9 +10,9 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.errors import InvalidInput
-from allweather.observations import Observations
 from allweather.space import Space
 from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.observations import Observations
 
 
 class Moments(NamedTuple):

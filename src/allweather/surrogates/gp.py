@@ -10,11 +10,11 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from allweather.errors import InvalidInput, is_number, require, require_number
-from allweather.observations import Observations
 from allweather.space import Space
 from allweather.surrogates.base import Surrogate
 from allweather.surrogates.kernels import require_family
 from allweather.surrogates.likelihood import Evidence, Hyperparameters
+from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
 
 NO_NOISE = 1e-6

@@ -8,9 +8,11 @@ out.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,6 +41,11 @@ class Hyperparameters:
     noise: float
     """Variance of the noise."""
     mean: float
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
+        """The hyperparameters that `dataclasses.asdict` wrote."""
+        return cls(**{**data, "lengthscales": tuple(data["lengthscales"])})
 
     @classmethod
     def typical(cls, dimension: int) -> Hyperparameters:

@@ -14,10 +14,10 @@ from gpytorch.models import ExactGP
 from torch import Generator, Tensor
 
 from allweather.errors import InvalidInput, require
-from allweather.observations import Observations
 from allweather.space import Space
 from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
 from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.observations import Observations
 
 if TYPE_CHECKING:
     from botorch.models.model import Model

@@ -21,20 +21,20 @@ from botorch.models.model import Model
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
-from allweather.composition import Composition
 from allweather.contexts import ContextModel
+from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, is_number, require
 from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.ax.past import Past
 from allweather.integrations.ax.saved import from_plain, to_plain
 from allweather.integrations.wanted import Wanted, only_contexts
+from allweather.methods.composition import Composition
 from allweather.objectives import Objective
-from allweather.recommendation import Recommendation
 from allweather.space import Space
+from allweather.space.variables import Choice
 from allweather.study import Study
 from allweather.surrogates import Surrogate
 from allweather.trials import Row, Trial
-from allweather.variables import Choice
 
 
 class AllweatherNode(ExternalGenerationNode):

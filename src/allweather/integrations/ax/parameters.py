@@ -16,12 +16,12 @@ from ax.core.parameter import (
 )
 from ax.core.search_space import SearchSpace
 
-from allweather.constraints import LinearConstraint
 from allweather.errors import require
 from allweather.integrations.translation import Translation, ladder, number, options, whole_number
 from allweather.integrations.wanted import require_names
+from allweather.space.constraints import LinearConstraint
+from allweather.space.variables import Variable
 from allweather.trials import Row
-from allweather.variables import Variable
 
 WHERE = "AllweatherNode"
 

@@ -15,8 +15,8 @@ from ax.core.trial_status import TrialStatus
 from allweather.errors import InvalidInput, require
 from allweather.integrations.ax.parameters import WHERE, Decisions
 from allweather.space import Space
+from allweather.space.variables import Context, Integer, Real, Variable
 from allweather.trials import Row, Trial, outcomes, plain
-from allweather.variables import Context, Integer, Real, Variable
 
 Metrics = Mapping[str, float]
 DECIMALS = 10

@@ -10,18 +10,18 @@ import numpy as np
 import scipy.stats
 import torch
 
+from allweather._utils.registry import Named, kebab
 from allweather.acquisition import Acquisition
-from allweather.composition import Composition
 from allweather.contexts import ContextModel
 from allweather.distances import Distance
 from allweather.errors import InvalidInput, require, shown
 from allweather.integrations.botorch import InputNoise
+from allweather.methods.composition import Composition
 from allweather.objectives import Objective
-from allweather.registry import Named, kebab
 from allweather.schedules import Schedule
 from allweather.space import Space
+from allweather.space.variables import Choice, Context, Integer, Real
 from allweather.surrogates import GP
-from allweather.variables import Choice, Context, Integer, Real
 
 FAMILIES: dict[str, type[Named]] = {
     family.__name__: family for family in (Acquisition, ContextModel, Distance, Objective, Schedule)

@@ -14,13 +14,13 @@ from torch import Generator, Tensor
 from allweather.acquisition import Acquisition, Belief
 from allweather.acquisition.base import Score
 from allweather.contexts import Reference
-from allweather.engine import Apart
+from allweather.engine.pending import PendingPenalty
 from allweather.errors import require, require_count
 from allweather.objectives import Objective
-from allweather.observations import Observations
 from allweather.schedules import Progress
 from allweather.surrogates import ProductPosterior
 from allweather.surrogates.model import ModelPosterior
+from allweather.surrogates.observations import Observations
 
 WHERE = "RobustAcquisition"
 
@@ -99,7 +99,7 @@ class RobustAcquisition(AcquisitionFunction):
             return
         belief = replace(belief, surrogate=belief.surrogate.given(_drawn(self.X_pending, belief)))
         score = self.acquisition.build(belief)
-        self._score = Apart.of(score, self.X_pending.double(), belief.observations.decisions)
+        self._score = PendingPenalty.of(score, self.X_pending.double(), belief.observations.decisions)
 
     @t_batch_mode_transform(expected_q=1)  # type: ignore[arg-type]
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (BoTorch's word)

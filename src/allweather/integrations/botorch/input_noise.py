@@ -16,7 +16,7 @@ from torch import Tensor
 
 from allweather.errors import InvalidInput, require
 from allweather.space import Space
-from allweather.variables import Real
+from allweather.space.variables import Real
 
 
 @dataclass(frozen=True)

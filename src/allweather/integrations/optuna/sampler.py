@@ -17,14 +17,14 @@ from optuna.trial import FrozenTrial, TrialState
 from torch import Tensor
 
 from allweather.acquisition import Acquisition
-from allweather.composition import Composition
 from allweather.contexts import ContextModel
+from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
 from allweather.integrations.optuna.parameters import parameters
 from allweather.integrations.optuna.past import CONTEXT, LATE, Past, learned
 from allweather.integrations.wanted import Wanted, only_contexts, require_names
+from allweather.methods.composition import Composition
 from allweather.objectives import Objective
-from allweather.recommendation import Recommendation
 from allweather.space import Space
 from allweather.study import Study
 from allweather.surrogates import Surrogate

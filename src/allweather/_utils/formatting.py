@@ -1,0 +1,91 @@
+"""Text of values for people to read, and numbers parsed from what people type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allweather.errors import require
+
+REPEATS = 1000
+"""Outcomes of one trial, at most."""
+UNSAFE = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula."""
+LONGEST = 200
+"""Characters of a number or a name."""
+
+
+def number(text: str, where: str) -> float:
+    """The number that a word says.
+
+    Example:
+        >>> number("-1.5e3", "VALUE")
+        -1500.0
+        >>> number("twelve", "VALUE")
+        Traceback (most recent call last):
+        allweather.errors.InvalidInput: `VALUE` must be a number such as 3.5, got 'twelve'
+    """
+    try:
+        found = float(text) if len(text) <= LONGEST and "_" not in text else math.nan
+    except ValueError:
+        found = math.nan
+    require(math.isfinite(found), where, "be a number such as 3.5", text)
+    return found
+
+
+def numbers(texts: Sequence[str] | None, where: str = "VALUE") -> list[float] | None:
+    """The outcomes of a trial, if any are told."""
+    given = list(texts or [])
+    require(
+        len(given) <= REPEATS, f"{where}...", f"be at most {REPEATS} outcomes of one trial", f"{len(given)} outcomes"
+    )
+    return [number(text, where) for text in given] or None
+
+
+def clean(text: str) -> str:
+    r"""Text without characters that steer a terminal.
+
+    Example:
+        >>> clean("a\x1b[2Jb")
+        'a\\x1b[2Jb'
+    """
+    return "".join(each if each.isprintable() or each == "\n" else repr(each)[1:-1] for each in text)
+
+
+def brief(value: Any) -> str:
+    """A value as a person reads it.
+
+    Example:
+        >>> brief(0.123456789), brief("oak"), brief(None)
+        ('0.123457', 'oak', '')
+    """
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else clean(str(value))
+
+
+def row(values: Mapping[str, Any] | None) -> str:
+    """Named values on one line."""
+    return ", ".join(f"{clean(name)} = {brief(each)}" for name, each in (values or {}).items())
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it, exactly; numbers that are none or without end are null."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def tame(cell: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula.
+
+    Example:
+        >>> tame("=1+1"), tame("oak"), tame(-3.0)
+        ("'=1+1", 'oak', -3.0)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(UNSAFE) else cell

@@ -1,0 +1,225 @@
+"""From the past of a study to its next play, where control sets can be chosen: one engine per set, one surrogate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Generator, Tensor
+
+from allweather._utils.timing import Stopwatch
+from allweather.acquisition.optimize import Search
+from allweather.engine.engine import ASK, RECOMMEND, Engine, Plan, Situation
+from allweather.engine.pending import keep_apart
+from allweather.engine.posterior_view import Outlook
+from allweather.engine.splits import Split, SplitHistory, columns_of, within
+from allweather.errors import InvalidInput, require
+from allweather.methods.composition import Composition, Parts
+from allweather.methods.control import Control, ControlSet, CostAdaptive, Ledger
+from allweather.methods.control.rules import Side
+from allweather.objectives import Objective
+from allweather.space import Space
+from allweather.space.constraints import LinearConstraint
+from allweather.surrogates import GP, Posterior
+from allweather.trials import Trial
+from allweather.trials.history import History
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLAY = 3
+"""The stream of random numbers that scores draw from: the same for all sets, so that they see the same function."""
+
+
+class ControlledEngine:
+    """Engines for every control set, which share what is known about the function."""
+
+    def __init__(
+        self,
+        composition: Composition,
+        space: Space,
+        control: Control,
+        template: Engine,
+        sign: int,
+        constraints: Sequence[LinearConstraint] = (),
+        candidates: Tensor | None = None,
+    ) -> None:
+        """Engines like `template`, one for each set of `control` and one for the surrogate of all variables."""
+        for limit in constraints:
+            strange = [name for name in limit.coefficients if name not in space.decisions]
+            require(not strange, "Study(constraints=...)", f"name variables among {list(space.decisions)}", strange)
+        everything = Space(**dict(space.joint))
+        fitted = replace(composition, context=None, objective=None).on(everything, sign)
+        self.whole = replace(template, parts=fitted, search=Search(everything.decisions))
+        surrogate = self.whole.parts.surrogate
+        fits = isinstance(surrogate, GP) and surrogate.kernel == "rbf"
+        same = 'be GP("rbf") with control sets, which is the same however they split the variables'
+        require(fits, "Study(surrogate=...)", same, surrogate)
+        self.rule = control.rule or composition.rule or CostAdaptive()
+        self.budget = control.budget
+        self.sides: dict[frozenset[str], tuple[Split, Engine]] = {}
+        for each in control.on(space):
+            split = Split.of(each, space)
+            columns = columns_of(each.variables, space.decisions)
+            chosen = None if candidates is None else candidates[:, columns].unique(dim=0)
+            search = Search(split.space.decisions, within(constraints, each), chosen)
+            parts = _for_split(composition, split, space).on(split.space, sign)
+            self.sides[each.names] = split, replace(template, parts=parts, search=search)
+
+    @property
+    def parts(self) -> Parts:
+        """Those of all variables together."""
+        return self.whole.parts
+
+    def __repr__(self) -> str:
+        sets = ", ".join(repr(split.control) for split, _ in self.sides.values())
+        return f"{sets}, {self.rule!r}, budget {self.budget}, {next(iter(self.sides.values()))[1]!r}"
+
+    def kinds(self) -> list[str]:
+        """Return the names of the parts and control sets that a stored study must be resumed with."""
+        _, side = next(iter(self.sides.values()))
+        sets = [", ".join(split.control.variables) for split, _ in self.sides.values()]
+        return [*side.kinds(), type(self.rule).__name__, *sets]
+
+    @property
+    def seed(self) -> int:
+        """The study's."""
+        return self.whole.seed
+
+    @property
+    def watch(self) -> Stopwatch:
+        """The stopwatch that all engines share."""
+        return self.whole.watch
+
+    def ledger(self, history: History) -> Ledger:
+        """What was played and paid so far; data from before were free."""
+        played = [(t.decision, t.cost) for t in history.trials if t.asked and t.cost is not None]
+        outcomes = history.observations.values
+        lowest = float(outcomes.min()) if len(outcomes) else 0.0
+        return Ledger.of([split.control for split, _ in self.sides.values()], self.budget, played, lowest)
+
+    def _side_of(self, trial: Trial) -> tuple[Split, Engine]:
+        """The split that a trial was asked under, and its engine."""
+        known, names = sorted(map(sorted, self.sides)), frozenset(trial.decision)
+        require(names in self.sides, f"trial {trial.number}", f"decide one of the control sets {known}", trial.decision)
+        return self.sides[names]
+
+    def decide(self, history: History, situation: Situation) -> Plan:
+        """The next play: a control set, values for its variables, and what it costs."""
+        ledger = self.ledger(history)
+        if len(history.complete) < self.whole.initial:
+            return self._first(ledger)
+        posterior = self.whole.posterior(history)
+        fitted = posterior.hyperparameters
+        number = len(history.trials)
+        posterior = self._aware(history, posterior, self.whole.generator(ASK, number))
+        sides = [self._side(each, history, posterior, number) for each in self.rule.eligible(ledger)]
+        with self.watch("maximise"):
+            offer = self.rule.choose(sides, self.whole.parts.acquisition, ledger)
+            side = next(side for side in sides if side.control == offer.control)
+            split, _ = self.sides[offer.control.names]
+            pending = [t for t in history.trials if t.state == "pending" and offer.control.names == set(t.decision)]
+            same = split.space.decisions.encode([trial.decision for trial in pending])
+            decision = offer.decision
+            if offer.function is not None:
+                decision = keep_apart(decision, same, offer.function, side.search, side.belief.generator)
+        return self._plan(split, Plan.of(split.space, decision, fitted))
+
+    def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
+        """What is believed under the best set, its best values, and what less money would buy."""
+        posterior = self.whole.posterior(history)
+        rows, outlooks, scores = [], [], list[float]()
+        columns = ["control", "cost", "value", "score", *self.whole.search.box]
+        controls = [split.control for split, _ in self.sides.values()]
+        for split, engine in self.sides.values():
+            parts = engine.parts
+            if objective is not None:
+                parts = replace(parts, objective=objective.facing(history.sign))
+            view, arranged = split.apply(history, posterior)
+            generator = engine.generator(RECOMMEND, history.revision)
+            belief = engine.belief(view, arranged, parts, generator, Situation())
+            best = engine.best_expected(belief)
+            limits = engine.search.constraints
+            outlooks.append(Outlook(split.space, history.sign, belief, best.decision, constraints=limits))
+            named = split.space.decisions.decode(best.decision[None])[0]
+            with torch.no_grad():
+                reached = float(belief.objective(belief.field.mean(best.decision[None]), belief.reference)[0])
+            names = ", ".join(split.control.variables)
+            scores.append(best.value)
+            rows.append({"control": names, "cost": split.control.cost, "value": reached, "score": best.value, **named})
+        top = min(range(len(rows)), key=lambda place: (-scores[place], rows[place]["cost"]))
+        control = controls[top]
+        frontier = _frontier(rows, columns, history.sign)
+        return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
+
+    def _first(self, ledger: Ledger) -> Plan:
+        """Spread values for the cheapest sets, one after the other: a look around costs least there."""
+        affordable = ledger.affordable
+        cheapest = min(each.exact_cost for each in affordable)
+        sets = [each for each in affordable if each.exact_cost == cheapest]
+        played = ledger.step - 1
+        split, engine = self.sides[sets[played % len(sets)].names]
+        place = played // len(sets)
+        return self._plan(split, Plan.of(split.space, engine.design(max(engine.initial, place + 1))[place]))
+
+    def _plan(self, split: Split, plan: Plan) -> Plan:
+        return plan._replace(left=split.left, cost=split.control.cost)
+
+    def _side(self, control: ControlSet, history: History, posterior: Posterior, number: int) -> Side:
+        split, engine = self.sides[control.names]
+        view, arranged = split.apply(history, posterior)
+        belief = engine.belief(view, arranged, engine.parts, engine.generator(ASK, number), Situation())
+        belief = replace(belief, generator=engine.generator(PLAY, number))
+        with self.watch("factorise"):
+            _ = belief.field if engine.parts.acquisition.uses_field else None
+        return Side(control, belief, engine.search)
+
+    def _aware(self, history: History, posterior: Posterior, generator: Generator) -> Posterior:
+        """The posterior if pending plays turn out as expected and failed ones as badly as any."""
+        pending = self._points([t for t in history.trials if t.state == "pending"], history, generator)
+        failed = self._points([t for t in history.trials if t.state == "failed"], history, generator)
+        if len(pending):
+            posterior = posterior.given(pending)
+        if len(failed):
+            worst = history.observations.values.min()
+            posterior = posterior.given(failed, worst.expand(len(failed)))
+        return posterior
+
+    def _points(self, trials: list[Trial], history: History, generator: Generator) -> Tensor:
+        """All variables (m, d) of trials, what was left alone drawn from what is believed about it."""
+        box, rows = self.whole.search.box, []
+        for trial in trials:
+            row = {**trial.decision, **(trial.context or {})}
+            if any(name not in row for name in box):
+                split, engine = self._side_of(trial)
+                seen = SplitHistory.under(split, history).observations
+                reference = engine.parts.reference(seen, max(len(history.complete), 1), generator)
+                place = torch.multinomial(reference.weights, 1, generator=generator)
+                row = {**split.space.contexts.decode(reference.points[place])[0], **row}
+            rows.append(row)
+        return box.encode(rows)
+
+
+def _for_split(composition: Composition, split: Split, space: Space) -> Composition:
+    """The composition with what its context model says about the variables that are left alone."""
+    context = composition.context
+    if context is None or not split.left:
+        return composition
+    try:
+        return replace(composition, context=context.among(split.left, list(space.variables)))
+    except InvalidInput as trouble:
+        raise InvalidInput(f"{split.control!r} leaves {', '.join(split.left)} alone: {trouble}") from None
+
+
+def _frontier(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:
+    """The best of each set, cheapest first, and which of them no cheaper one equals."""
+    import pandas as pd
+
+    ordered = pd.DataFrame(rows, columns=columns).sort_values(
+        ["cost", "score"], ascending=[True, False], ignore_index=True
+    )
+    ordered["frontier"] = ordered["score"] > ordered["score"].cummax().shift(fill_value=-float("inf"))
+    ordered["value"] = sign * ordered["value"]
+    return ordered.drop(columns="score")

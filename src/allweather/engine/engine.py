@@ -1,0 +1,197 @@
+"""From a history to the next decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather._utils.timing import Stopwatch
+from allweather.acquisition import Belief
+from allweather.acquisition.optimize import Best, Search
+from allweather.contexts import ContextModel, Forecast, Reference
+from allweather.engine.pending import condition_on_pending, keep_apart
+from allweather.engine.posterior_view import Outlook
+from allweather.errors import require
+from allweather.methods.composition import Parts
+from allweather.objectives import Expectation, Objective
+from allweather.schedules import Progress
+from allweather.space import Space
+from allweather.space.variables import Value
+from allweather.surrogates import Hyperparameters, Posterior
+from allweather.surrogates.observations import Observations
+from allweather.trials import Row, Trial
+from allweather.trials.history import History
+
+ASK, DESIGN, RECOMMEND = range(3)
+"""Streams of random numbers that do not disturb each other."""
+
+
+class Situation(NamedTuple):
+    """What is known about the coming context beyond the context model."""
+
+    context: Tensor | None = None
+    """(1, d_c) the context itself."""
+    forecast: ContextModel | None = None
+    """Its distribution this time."""
+
+    @classmethod
+    def of(
+        cls, space: Space, context: Row | None, forecast: ContextModel | None, where: str, controlled: bool = False
+    ) -> Situation:
+        """A situation in the user's words, checked; where control sets can be chosen there is none to tell."""
+        said = next((each for each in (context, forecast) if each is not None), None)
+        fits = said is None or not controlled
+        require(fits, f"{where}(context=..., forecast=...)", "be left out where there are control sets", said)
+        both = context is not None and forecast is not None
+        require(not both, f"{where}(context=..., forecast=...)", "not both be given", (context, forecast))
+        fits = forecast is None or isinstance(forecast, ContextModel)
+        require(fits, f"{where}(forecast=...)", "be a context model such as Finite(...)", forecast)
+        return cls(None if context is None else space.contexts.encode(context), forecast)
+
+
+class Plan(NamedTuple):
+    """What to do next, in the user's units."""
+
+    decision: dict[str, Value]
+    fitted: Hyperparameters | None = None
+    """What the surrogate was fitted to be, where it was asked."""
+    left: tuple[str, ...] = ()
+    """Variables to leave alone."""
+    cost: float | None = None
+
+    @classmethod
+    def of(cls, space: Space, decision: Tensor, fitted: Hyperparameters | None = None) -> Plan:
+        """Return the plan of a decision (d_x,) of the unit cube."""
+        return cls(space.decisions.decode(decision[None])[0], fitted)
+
+    def trial(self, history: History, context: Row | None = None) -> Trial:
+        """Return the next trial of a history: this plan, with the context if it is known in advance."""
+        return Trial(
+            number=len(history.trials),
+            decision=self.decision,
+            context=context,
+            fitted=self.fitted,
+            revision=history.revision,
+            left=self.left,
+            cost=self.cost,
+        )
+
+
+@dataclass(eq=False)
+class Engine:
+    """The parts of a study, bound to its space; stateless but for the cache of its last fit."""
+
+    parts: Parts
+    search: Search
+    initial: int
+    seed: int
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    _fitted: tuple[tuple[int, int | None], Posterior] | None = None
+    """The last version of a history that was fitted, and its posterior: a cache that can be computed again."""
+
+    def __repr__(self) -> str:
+        parts = self.parts
+        return ", ".join(repr(part) for part in (parts.context, parts.objective, parts.acquisition))
+
+    def kinds(self) -> list[str]:
+        """Return the names of the parts that a stored study must be resumed with."""
+        return [type(part).__name__ for part in (self.parts.objective, self.parts.acquisition)]
+
+    def decide(self, history: History, situation: Situation) -> Plan:
+        """The next decision, and the hyperparameters it was chosen with."""
+        if len(history.complete) < self.initial:
+            asked = sum(trial.asked for trial in history.trials)
+            return Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
+        generator = self.generator(ASK, len(history.trials))
+        belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
+        fitted = belief.surrogate.hyperparameters
+        pending, failed = history.unresolved(self._usual(belief, situation), belief.generator)
+        belief = condition_on_pending(belief, pending, failed)
+        if self.parts.acquisition.uses_field:
+            with self.watch("factorise"):
+                _ = belief.field
+        with self.watch("maximise"):
+            score = self.parts.acquisition.build(belief)
+            decision = self.search.best(score, belief.generator).decision
+            waiting = pending[:, : len(decision)]
+            return Plan.of(history.space, keep_apart(decision, waiting, score, self.search, belief.generator), fitted)
+
+    def design(self, n: int) -> Tensor:
+        """The first `n` decisions (n, d_x), before anything is known."""
+        return self.search.sample(n, self.generator(DESIGN, 0))
+
+    def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
+        """What is believed, and the decision whose objective is best under the posterior mean."""
+        parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
+        generator = self.generator(RECOMMEND, history.revision)
+        belief = self.belief(history, self.posterior(history), parts, generator, situation)
+        best, limits = self.best_expected(belief).decision, self.search.constraints
+        return Outlook(history.space, history.sign, belief, best, constraints=limits)
+
+    def best_expected(self, belief: Belief) -> Best:
+        """The decision whose objective is best under the posterior mean."""
+        with self.watch("factorise"):
+            _ = belief.field
+        with self.watch("maximise"):
+            return self.search.best(belief.expected, belief.generator, belief.incumbents(16))
+
+    def belief(
+        self, history: History, posterior: Posterior, parts: Parts, generator: Generator, situation: Situation
+    ) -> Belief:
+        """Return everything known after a history, as the acquisition sees it.
+
+        Args:
+            history: the trials so far.
+            posterior: what the surrogate learned from them.
+            parts: the parts to use, the engine's own or others.
+            generator: the only source of randomness.
+            situation: what is known about the coming context.
+        """
+        observations, step = self._observations(history), max(len(history.complete), 1)
+        with self.watch("reference"):
+            if situation.context is None or parts.context is None:
+                reference = parts.reference(observations, step, generator, situation.forecast)
+            else:  # nothing is uncertain about the context: the objective is the outcome itself
+                reference = Reference(situation.context, torch.ones(1, dtype=torch.float64))
+                parts = replace(parts, objective=Expectation())
+        progress = Progress(
+            step=step,
+            decision_dim=history.space.decisions.columns,
+            context_dim=max(history.space.contexts.columns, 1),
+            information_gain=posterior.information_gain,
+            contexts=len(reference.points),
+        )
+        learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with what was seen of contexts
+        return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator)
+
+    def _usual(self, belief: Belief, situation: Situation) -> Reference:
+        """What other trials' contexts are drawn from: this trial's own situation says nothing about them."""
+        if situation == Situation() or self.parts.context is None or isinstance(self.parts.context, Forecast):
+            return belief.reference
+        return self.parts.reference(belief.observations, belief.step, belief.generator)
+
+    def posterior(self, history: History) -> Posterior:
+        """Return the fitted surrogate; a fit that an earlier trial recorded is reused as it was."""
+        if self._fitted is not None and self._fitted[0] == history.version:
+            return self._fitted[1]
+        surrogate = self.parts.surrogate
+        last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
+        with self.watch("fit"):
+            if last is not None and last.fitted is not None and last.revision == history.revision:
+                posterior = surrogate.resume(self._observations(history), last.fitted)
+            else:
+                posterior = surrogate.fit(self._observations(history), None if last is None else last.fitted)
+        self._fitted = (history.version, posterior)
+        return posterior
+
+    def _observations(self, history: History) -> Observations:
+        return history.observations.without_contexts() if self.parts.context is None else history.observations
+
+    def generator(self, stream: int, number: int) -> Generator:
+        """Random numbers that depend on the seed and the place in the study only."""
+        state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
+        return torch.Generator().manual_seed(int(state) % 2**63)

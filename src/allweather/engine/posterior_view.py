@@ -1,0 +1,185 @@
+"""What a study sees ahead: its belief in the user's units and direction, which recommendations and figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from allweather.acquisition import Belief
+from allweather.contexts import Reference
+from allweather.distances import MMD, Distance, Phi, TotalVariation, Wasserstein, Worst
+from allweather.engine.recommendation import LEVEL, Recommendation
+from allweather.space import Row, Space
+from allweather.space.constraints import LinearConstraint
+from allweather.space.variables import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SLOW = (MMD, Phi, Wasserstein)
+"""Distances whose worst cases are no mere sort."""
+DRAWS = 257
+"""An odd number has a middle, whichever way one looks."""
+
+
+class Likely(NamedTuple):
+    """Where the objective of each decision lies."""
+
+    low: np.ndarray
+    """(b,) it is below this with 5% probability."""
+    middle: np.ndarray
+    """(b,) its median."""
+    high: np.ndarray
+    """(b,) it is above this with 5% probability."""
+
+
+class Outcomes(NamedTuple):
+    """What is believed about outcomes, one row per decision and one column per context."""
+
+    mean: np.ndarray
+    """(b, n)"""
+    sd: np.ndarray
+    """(b, n)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What is believed after some trials, and the decision that looks best.
+
+    Example:
+        >>> from allweather import Context, Real, Study
+        >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+        >>> _ = study.add([{"order": o / 4, "demand": 0.5, "value": -abs(o - 2)} for o in range(5)])
+        >>> outlook = study.outlook()
+        >>> mean, sd = outlook.outcomes([{"order": 0.5}, {"order": 1.0}], [{"demand": 0.5}])
+        >>> bool(mean[0, 0] > mean[1, 0])
+        True
+    """
+
+    space: Space
+    """With control sets: the variables of the best set as decisions, all others as contexts."""
+    sign: int
+    """1 where larger outcomes are better, -1 where smaller ones are."""
+    belief: Belief
+    chosen: Tensor
+    """(d_x,) the decision that looks best, in the unit cube."""
+    control: tuple[str, ...] = ()
+    """With control sets: the variables to decide."""
+    cost: float | None = None
+    """What deciding them costs."""
+    frontier: pd.DataFrame | None = None
+    """With control sets: the best of each."""
+    constraints: tuple[LinearConstraint, ...] = ()
+    """What every decision must meet."""
+
+    @property
+    def decision(self) -> dict[str, Value]:
+        """The decision that looks best."""
+        return self.space.decisions.decode(self.chosen[None])[0]
+
+    @property
+    def reference(self) -> Reference:
+        """The contexts believed in, in the unit cube."""
+        return self.belief.reference
+
+    @property
+    def distance(self) -> Distance:
+        """What shifts of the contexts are measured in: by the objective, or in total variation."""
+        return getattr(self.belief.objective, "distance", None) or TotalVariation(0.2)
+
+    def lighter(self) -> Outlook:
+        """The same outlook, on fewer contexts where worst cases take long: for figures that need many of them."""
+        rough = self.belief.rough() if isinstance(self.distance, SLOW) else None
+        return self if rough is None else replace(self, belief=rough)
+
+    def contexts(self) -> pd.DataFrame:
+        """The contexts believed in, and how likely each is `believed` to be."""
+        import pandas as pd
+
+        points = self.reference.points
+        rows = self.space.contexts.decode(points) if points.shape[1] else None
+        return pd.DataFrame(rows, index=range(len(points))).assign(believed=self.reference.weights.tolist())
+
+    def worst(self, decision: Row, radii: Sequence[float] | np.ndarray | Tensor) -> Worst:
+        """The worst mean outcome (r,) of a decision when contexts shift by each radius, in the user's direction.
+
+        `slope` is how it changes with the radius, `weights` (r, n) are the contexts' probabilities then.
+        """
+        shifts = torch.as_tensor(radii, dtype=torch.float64)
+        with torch.no_grad():
+            mean = self.belief.field.mean(self.space.decisions.encode(decision))
+            found = self.distance.worst_case(mean.expand(len(shifts), -1), self.reference, shifts)
+        return Worst(self.sign * found.value, self.sign * found.slope, found.weights)
+
+    def at_contexts(self, decision: Row) -> np.ndarray:
+        """The mean outcome (n,) of a decision in each of the contexts believed in."""
+        with torch.no_grad():
+            found: np.ndarray = self.sign * self.belief.field.mean(self.space.decisions.encode(decision))[0].numpy()
+        return found
+
+    def outcomes(self, decisions: Sequence[Row], contexts: Sequence[Row]) -> Outcomes:
+        """What is believed about the outcome of every decision in every context."""
+        if self.reference.points.shape[1]:
+            points = self.space.contexts.encode(contexts)
+        else:  # contexts are not looked at
+            points = torch.zeros(len(contexts), 0, dtype=torch.float64)
+        with torch.no_grad():
+            mean, sd = self.belief.surrogate.field(points)(self.space.decisions.encode(decisions))
+        return Outcomes(self.sign * mean.numpy(), sd.numpy())
+
+    def objectives(self, decisions: Sequence[Row]) -> Likely:
+        """Where the objective of each decision lies, by samples of what the function may be."""
+        drawn = [self._drawn(row) for row in self.space.decisions.encode(decisions).split(1)]
+        return Likely(*np.stack([_quantiles(self.sign * each) for each in drawn], axis=1))
+
+    def recommendation(self, radii: Tensor | None = None) -> Recommendation:
+        """What is known about the decision that looks best."""
+        import pandas as pd
+
+        decision, distance = self.decision, self.distance
+        shifts = _radii(distance) if radii is None else radii
+        (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([decision]))
+        worst = self.worst(decision, [distance.number]).weights[0]
+        return Recommendation(
+            decision=decision,
+            value=middle,
+            interval=(low, high),
+            expected=float(self.at_contexts(decision) @ self.reference.weights.numpy()),
+            curve=pd.DataFrame({"radius": shifts.tolist(), "value": self.worst(decision, shifts).value.tolist()}),
+            worst=self.contexts().assign(worst=worst.tolist()),
+            distance=type(distance).__name__,
+            radius=distance.number,
+            control=self.control,
+            cost=self.cost,
+            frontier=self.frontier,
+        )
+
+    def _drawn(self, row: Tensor) -> Tensor:
+        """Samples (k,) of the objective of one decision (1, d_x)."""
+        # The same draws for all, so that one compares decisions and not draws.
+        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
+        with torch.no_grad():
+            draws = self.belief.surrogate.draws(row, self.reference.points, DRAWS, generator)[:, 0]
+            return self.belief.objective(draws, self.reference)
+
+
+def _quantiles(drawn: Tensor) -> np.ndarray:
+    """(3,) the ends and the middle of where samples (k,) lie."""
+    tail = (1 - LEVEL) / 2
+    levels = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
+    # An objective may be -inf: no interpolation.
+    found: np.ndarray = drawn.quantile(levels, interpolation="nearest").numpy()
+    return found
+
+
+def _radii(distance: Distance) -> Tensor:
+    """From no shift to some times the radius in question."""
+    top = 3 * distance.number or 1.0
+    if isinstance(distance, TotalVariation):
+        top = min(max(top, 1.0), 2.0)
+    return torch.linspace(0, top, 31, dtype=torch.float64)

@@ -1,0 +1,79 @@
+"""The decision a study recommends, and what is known about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from allweather._utils.tensors import as_tensor
+from allweather.errors import require
+from allweather.space.variables import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVEL = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The best decision under the posterior, in the user's units and direction."""
+
+    decision: dict[str, Value]
+    value: float
+    """The objective: its posterior median, over what the function may be."""
+    interval: tuple[float, float]
+    """The objective lies in it with 90% probability, given the fitted hyperparameters and the contexts believed in.
+
+    It makes no allowance for these being wrong, nor for the decision being the best of many: with few data it is
+    too narrow.
+    """
+    expected: float
+    """The mean outcome under the contexts believed in."""
+    curve: pd.DataFrame
+    """Columns `radius` and `value`: the worst mean outcome when the context distribution may shift by the radius.
+
+    It is that of the posterior mean function. Worst cases are concave, so a robust `value`, which averages over what
+    the function may be, lies below the curve as long as much is unknown.
+    """
+    worst: pd.DataFrame
+    """The contexts, how likely each is `believed` to be, and under the `worst` distribution within the radius."""
+    distance: str
+    """What radii are measured in."""
+    radius: float
+    """That of `worst`."""
+    control: tuple[str, ...] = ()
+    """With control sets: the variables to decide; the others are left alone."""
+    cost: float | None = None
+    """What deciding them costs."""
+    frontier: pd.DataFrame | None = None
+    """With control sets: the best of each set, cheapest first, with `cost`, the objective's `value` under the posterior
+    mean, and whether it is on the `frontier`: nothing that costs as little is better."""
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name} = {_short(value)}" for name, value in self.decision.items())
+        low, high = self.interval
+        found = f"objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g})"
+        if not math.isfinite(self.value):
+            found = "the objective's target is not reached"
+        radius = self.curve["radius"].iloc[-1]
+        falls = f"down to {self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
+        return f"{said}: {found}, mean outcome {self.expected:.4g}, {falls}"
+
+    __repr__ = __str__
+
+
+def checked_radii(radii: Sequence[float]) -> Tensor:
+    """The radii a user wants to know about, as a tensor."""
+    chosen = as_tensor(radii, "Study.recommend(radii=...)")
+    fits = chosen.ndim == 1 and len(chosen) > 0 and bool((chosen >= 0).all())
+    require(fits, "Study.recommend(radii=...)", "be numbers of at least 0", radii)
+    return chosen
+
+
+def _short(value: Value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

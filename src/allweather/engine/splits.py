@@ -1,0 +1,154 @@
+"""One study, split in several ways: what is a decision under one control set happens by itself under another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from allweather.errors import InvalidInput
+from allweather.methods.control import ControlSet
+from allweather.space import Box, Space
+from allweather.space.constraints import LinearConstraint
+from allweather.space.variables import Context, Integer, Value
+from allweather.surrogates import Posterior
+from allweather.surrogates.observations import Observations
+from allweather.trials.history import History
+
+ENOUGH = 5
+"""Contexts that were seen together tell how they depend on each other, from so many on."""
+SPREAD = 64
+"""Points that stand for a variable which was never left alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The variables under one control set."""
+
+    control: ControlSet
+    space: Space
+    """Its variables as decisions, all others as contexts."""
+    order: tuple[int, ...]
+    """Which column of all variables side by side each column of the split is."""
+
+    @classmethod
+    def of(cls, control: ControlSet, space: Space) -> Split:
+        """The split of a space's variables."""
+        split = space.controlling(control.variables)
+        columns, start = {}, 0
+        for name, variable in space.variables.items():
+            columns[name] = range(start, start + variable.columns)
+            start += variable.columns
+        order = [column for name in (*split.decisions, *split.contexts) for column in columns[name]]
+        return cls(control, split, tuple(order))
+
+    def apply(self, history: History, posterior: Posterior) -> tuple[SplitHistory, Posterior]:
+        """Return a history and a posterior of all variables as they look under this split."""
+        arranged = posterior.arranged(self.order, self.space.decisions.columns)
+        return SplitHistory.under(self, history), arranged
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The variables that are left alone."""
+        return tuple(self.space.contexts)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitHistory(History):
+    """The same trials, as they look under one control set."""
+
+    split: Split | None = None
+    outcomes: Observations | None = field(default=None, repr=False)
+    """With all variables side by side."""
+
+    @classmethod
+    def under(cls, split: Split, history: History) -> SplitHistory:
+        """A history that knows all variables, seen through a split."""
+        return cls(
+            split.space,
+            history.sign,
+            history.trials,
+            history.revision,
+            past=history.past,
+            split=split,
+            outcomes=history.observations,
+        )
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The outcomes, and the contexts from which their law is learned."""
+        assert self.split is not None
+        assert self.outcomes is not None
+        points, d = self.outcomes.joint[:, list(self.split.order)], self.space.decisions.columns
+        rows = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
+        seen = left_alone(rows, self.space.contexts)
+        return Observations(points[:, :d], points[:, d:], self.outcomes.values, seen)
+
+    @property
+    def contexts_seen(self) -> int:
+        """How often the variable that was left alone least often was."""
+        rows = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
+        counts = [sum(name in row for row in rows) for name in self.space.contexts]
+        return min(counts) if counts else len(self.complete)
+
+
+def left_alone(rows: Sequence[Mapping[str, Value]], box: Box) -> Tensor:
+    """Contexts (m, d_c) to learn the law of a box's variables from, given what happened in each trial.
+
+    Trials that left all of them alone count as they are. While these are fewer than 5, the newest values of each
+    variable when it was left alone are put together at random; a variable that never was is taken to be uniform.
+    """
+    together = [{name: row[name] for name in box} for row in rows if all(name in row for name in box)]
+    if len(together) >= ENOUGH or not len(box):
+        return box.encode(together)
+    source = np.random.default_rng(0)
+    columns = []
+    for name, variable in box.items():
+        alone = Box("context", ((name, variable),))
+        seen = alone.encode([{name: row[name]} for row in rows if name in row])
+        columns.append((alone, seen))
+    # As many rows as the variable that was seen least, so that nobody takes few values for many.
+    n = min((len(seen) for _, seen in columns if len(seen)), default=SPREAD)
+    mixed = []
+    for place, (alone, seen) in enumerate(columns):
+        values = seen if len(seen) else _uniform(alone, n, source)
+        newest = values[len(values) - n :]
+        mixed.append(newest if place == 0 else newest[source.permutation(n)])
+    return torch.cat(mixed, dim=1)
+
+
+def _uniform(box: Box, n: int, source: np.random.Generator) -> Tensor:
+    """Values (n, columns) of one variable, each as likely as any other."""
+    (variable,) = (v.variable if isinstance(v, Context) else v for v in box.values())
+    if isinstance(variable, Integer):
+        levels = variable.upper - variable.lower
+        return torch.from_numpy(source.integers(levels + 1, size=(n, 1)) / levels)
+    return box.snap(torch.from_numpy(source.random((n, variable.columns))))
+
+
+def columns_of(names: Sequence[str], box: Box) -> list[int]:
+    """Where the columns of some variables are among those of a box."""
+    columns: list[int] = []
+    start = 0
+    for name, variable in box.items():
+        columns += range(start, start + variable.columns) if name in names else []
+        start += variable.columns
+    return columns
+
+
+def within(constraints: Sequence[LinearConstraint], control: ControlSet) -> tuple[LinearConstraint, ...]:
+    """The constraints that a control set can meet; one that it could meet only by luck is refused."""
+    kept = []
+    for each in constraints:
+        names = set(each.coefficients)
+        inside = names & set(control.variables)
+        if inside and inside != names:
+            alone = ", ".join(sorted(names - inside))
+            raise InvalidInput(f"`Study(constraints=...)`: {control!r} leaves {alone} alone, of which {each} depends")
+        if inside:
+            kept.append(each)
+    return tuple(kept)

@@ -1,0 +1,95 @@
+"""Reading the tables of a recipe: what is missing, misspelt or of the wrong kind is refused by its key."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from allweather._utils.registry import unknown
+from allweather.errors import InvalidInput, is_number, require
+
+DEEPEST = 16
+LONGEST = 1000
+"""Characters of a word: a recipe holds names and numbers, not files."""
+
+
+class Kind(NamedTuple):
+    """What a key must hold."""
+
+    words: str
+    fits: Callable[[Any], bool]
+
+
+NUMBER = Kind("be a number", is_number)
+WHOLE = Kind("be a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool))
+WORD = Kind("be a text in quotes", lambda value: isinstance(value, str))
+TRUTH = Kind("be true or false", lambda value: isinstance(value, bool))
+LIST = Kind("be a list", lambda value: isinstance(value, list))
+TABLE = Kind("be a table", lambda value: isinstance(value, dict))
+PART = Kind("be a name, or a table with a name", lambda value: isinstance(value, str | dict))
+
+
+def read(
+    table: Any, where: str, required: Mapping[str, Kind] | None = None, optional: Mapping[str, Kind] | None = None
+) -> dict[str, Any]:
+    """The table itself, once every key of it is known and holds what it should.
+
+    Example:
+        >>> read({"lower": 0, "uper": 1}, "kiosk.toml: variables.order", {"lower": NUMBER, "upper": NUMBER})
+        Traceback (most recent call last):
+        allweather.errors.InvalidInput: `kiosk.toml: variables.order` knows no 'uper'; did you mean 'upper'?
+    """
+    needed = dict(required or {})
+    known = {**needed, **(optional or {})}
+    require(isinstance(table, dict), where, "be a table", table)
+    for key in table:
+        if key not in known:
+            raise unknown(where, key, known)
+    for key in needed:
+        if key not in table:
+            raise InvalidInput(f"`{where}` lacks {key!r}")
+    for key, value in table.items():
+        require(known[key].fits(value), below(where, key), known[key].words, value)
+    return dict(table)
+
+
+def below(where: str, key: str) -> str:
+    """The place of a key.
+
+    Example:
+        >>> below(below("kiosk.toml", "variables"), "order")
+        'kiosk.toml: variables.order'
+    """
+    return f"{where}.{key}" if ": " in where else f"{where}: {key}"
+
+
+def require_plain(value: Any, where: str, depth: int = 0) -> None:
+    """Refuse what JSON could not hold, or nobody could mean: dates, NaN, control characters, books."""
+    require(depth < DEEPEST, where, f"be nested less than {DEEPEST} times", "more")
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            fits = isinstance(key, str) and key.isprintable() and 0 < len(key) <= LONGEST
+            require(fits, where, f"have keys of up to {LONGEST} printable characters", key)
+            require_plain(inner, below(where, key), depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            require_plain(inner, where, depth + 1)
+    elif isinstance(value, str):
+        fits = value.isprintable() and len(value) <= LONGEST
+        require(fits, where, f"be up to {LONGEST} printable characters", value)
+    else:
+        finite = is_number(value) and abs(value) < 1e300 and math.isfinite(value)
+        require(isinstance(value, bool) or finite, where, "hold finite numbers, texts and truth values", value)
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Errors of what is made from a table, with the place in the recipe."""
+    try:
+        yield
+    except InvalidInput as mistake:
+        raise InvalidInput(f"{where}: {mistake}") from None
+    except (TypeError, ValueError, ArithmeticError, AttributeError) as trouble:
+        raise InvalidInput(f"`{where}` does not fit: {trouble}") from trouble

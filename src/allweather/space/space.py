@@ -1,0 +1,159 @@
+"""Spaces of named variables: decisions are chosen, contexts happen. Encoded points are float64 tensors in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from allweather.errors import InvalidInput, require, shown
+from allweather.space.variables import Choice, Context, Integer, Real, Value, Variable
+
+__all__ = ["Box", "Choice", "Context", "Integer", "Real", "Space", "Variable"]
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Box(Mapping[str, Variable]):
+    """Named variables side by side: one half of a space, decisions or contexts.
+
+    Example:
+        >>> box = Space(order=Real(0, 10), demand=Context(0, 1)).decisions
+        >>> box.encode({"order": 2.5})
+        tensor([[0.2500]], dtype=torch.float64)
+        >>> box.decode(box.encode([{"order": 1}, {"order": 4}]))
+        [{'order': 1.0}, {'order': 4.0}]
+    """
+
+    role: str
+    variables: tuple[tuple[str, Variable], ...]
+
+    def __getitem__(self, name: str) -> Variable:
+        return dict(self.variables)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self.variables)
+
+    def __len__(self) -> int:
+        return len(self.variables)
+
+    @property
+    def columns(self) -> int:
+        """The dimension of this half of the unit cube."""
+        return sum(variable.columns for _, variable in self.variables)
+
+    def encode(self, rows: Row | Sequence[Row]) -> Tensor:
+        """Rows of named values in the user's units (dictionaries or a DataFrame) as points (b, columns) of the cube."""
+        if hasattr(rows, "to_dict"):  # a pandas DataFrame, or one row of it
+            rows = rows.to_dict("records") if getattr(rows, "ndim", 2) == 2 else rows.to_dict()
+        named = isinstance(rows, Mapping | Sequence) and not isinstance(rows, str)
+        require(named, f"{self.role}", f"be given by name ({', '.join(self)})", rows)
+        rows = [rows] if isinstance(rows, Mapping) else list(rows)
+        for row in rows:
+            require(isinstance(row, Mapping), f"{self.role}", f"be given by name ({', '.join(self)})", row)
+        encoded = [self._encode_row(row) for row in rows]
+        return torch.tensor(encoded, dtype=torch.float64).reshape(len(encoded), self.columns)
+
+    def decode(self, points: Tensor) -> list[dict[str, Value]]:
+        """Points (b, columns) of the unit cube as rows of named values in the user's units."""
+        self._require_points(points, "Box.decode(points=...)")
+        return [self._decode_row(row) for row in points.tolist()]
+
+    def snap(self, points: Tensor) -> Tensor:
+        """The legal points (b, columns) of the unit cube that are nearest to the given ones.
+
+        Example:
+            >>> box = Space(size=Integer(0, 4), wood=Choice("oak", "ash")).decisions
+            >>> box.snap(torch.tensor([[0.3, 0.2, 0.4]]))
+            tensor([[0.2500, 0.0000, 1.0000]])
+        """
+        self._require_points(points, "Box.snap(points=...)")
+        parts = points.split([variable.columns for _, variable in self.variables], dim=1)
+        snapped = [variable.snap(part) for (_, variable), part in zip(self.variables, parts, strict=True)]
+        return torch.cat([points[:, :0], *snapped], dim=1)
+
+    def _require_points(self, points: Tensor, where: str) -> None:
+        fits = points.ndim == 2 and points.shape[1] == self.columns
+        require(fits, where, f"have shape (b, {self.columns})", tuple(points.shape))
+        require(bool(torch.isfinite(points).all()), where, "be finite", "NaN or infinity")
+
+    def _encode_row(self, row: Row) -> list[float]:
+        missing = [name for name in self if name not in row]
+        unknown = [name for name in row if name not in self]
+        if missing or unknown:
+            told = " and ".join(
+                f"{what} {', '.join(map(repr, names))}"
+                for what, names in (("lacks", missing), ("has unknown", unknown))
+                if names
+            )
+            raise InvalidInput(f"{self.role} {shown(dict(row))} {told}; its variables are {', '.join(self) or 'none'}")
+        return [unit for name, variable in self.variables for unit in variable.encode(row[name], f"{self.role} {name}")]
+
+    def _decode_row(self, row: list[float]) -> dict[str, Value]:
+        decoded, start = {}, 0
+        for name, variable in self.variables:
+            decoded[name] = variable.decode(row[start : start + variable.columns])
+            start += variable.columns
+        return decoded
+
+
+class Space:
+    """All variables of a problem by name; those wrapped in `Context` happen, the others are decided.
+
+    Example:
+        >>> space = Space(order=Real(0, 10), demand=Context(0, 1))
+        >>> list(space.decisions), list(space.contexts)
+        (['order'], ['demand'])
+    """
+
+    def __init__(self, **variables: Variable) -> None:
+        for name, variable in variables.items():
+            require(
+                isinstance(variable, Variable),
+                f"Space({name}=...)",
+                "be Real, Integer, Choice or Context",
+                variable,
+            )
+        self._variables = dict(variables)
+        decided = tuple((n, v) for n, v in variables.items() if not isinstance(v, Context))
+        happening = tuple((n, v) for n, v in variables.items() if isinstance(v, Context))
+        self.decisions = Box("decision", decided)
+        self.contexts = Box("context", happening)
+
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """Every variable, in the order given."""
+        return dict(self._variables)
+
+    @property
+    def joint(self) -> Box:
+        """All variables side by side, as if all were decided."""
+        plain = [(n, v.variable if isinstance(v, Context) else v) for n, v in self._variables.items()]
+        return Box("variable", tuple(plain))
+
+    def controlling(self, names: Collection[str]) -> Space:
+        """The same variables when exactly `names` are decided and all others happen.
+
+        Example:
+            >>> farm = Space(ph=Real(4, 9), nh3=Real(0, 1))
+            >>> list(farm.controlling(["ph"]).contexts)
+            ['nh3']
+        """
+        require(not isinstance(names, str), "Space.controlling(names=...)", "be a list of names", names)
+        unknown = [name for name in names if name not in self._variables]
+        require(not unknown, "Space.controlling(names=...)", f"be among {list(self._variables)}", unknown)
+        plain = {n: v.variable if isinstance(v, Context) else v for n, v in self._variables.items()}
+        return Space(**{n: v if n in names else Context(v) for n, v in plain.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and list(self._variables.items()) == list(other._variables.items())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._variables.items()))
+
+    def __repr__(self) -> str:
+        return f"Space({', '.join(f'{name}={variable!r}' for name, variable in self._variables.items())})"

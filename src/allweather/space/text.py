@@ -1,0 +1,60 @@
+"""Values of variables parsed from text, and variables described in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allweather._utils.formatting import LONGEST, number
+from allweather._utils.registry import unknown
+from allweather.errors import InvalidInput, require, shown
+from allweather.space.variables import Choice, Context, Integer, Value, Variable
+
+
+def assignments(pairs: Sequence[str], variables: Mapping[str, Variable], option: str) -> dict[str, Value]:
+    """What `name=value` words say about variables, each in its variable's type.
+
+    Example:
+        >>> from allweather.space.variables import Real
+        >>> assignments(["demand=3", "wood=pine"], {"demand": Real(0, 9), "wood": Choice("oak", "pine")}, "--context")
+        {'demand': 3.0, 'wood': 'pine'}
+    """
+    found: dict[str, Value] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        name = name.strip()
+        require(bool(equals), option, "be name=value, such as demand=3", pair)
+        require(len(name) <= LONGEST, option, f"name a variable in at most {LONGEST} characters", name)
+        if name not in variables:
+            raise unknown(option, name, variables)
+        require(name not in found, option, f"say {name} once", pair)
+        found[name] = value(text.strip(), variables[name], f"{option} {name}=...")
+    return found
+
+
+def value(text: str, variable: Variable, where: str) -> Value:
+    """A word as a value of a variable."""
+    inner = variable.variable if isinstance(variable, Context) else variable
+    if isinstance(inner, Choice):
+        options = {str(option): option for option in inner.options}
+        if text not in options:
+            raise InvalidInput(f"`{where}` must be one of {', '.join(options)}, got {shown(text)}")
+        return options[text]
+    found = number(text, where)
+    return int(found) if isinstance(inner, Integer) and found.is_integer() else found
+
+
+def described(variable: Variable) -> str:
+    """A variable in a few words.
+
+    Example:
+        >>> described(Context(0, 9))
+        'happens, 0 to 9'
+    """
+    inner = variable.variable if isinstance(variable, Context) else variable
+    role = "happens" if isinstance(variable, Context) else "decided"
+    if isinstance(inner, Choice):
+        return f"{role}, {' | '.join(str(option) for option in inner.options)}"
+    limits: Any = inner
+    kind = "whole, " if isinstance(inner, Integer) else "log scale, " if limits.log else ""
+    return f"{role}, {kind}{limits.lower:g} to {limits.upper:g}"

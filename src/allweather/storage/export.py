@@ -1,0 +1,76 @@
+"""A whole study as JSON lines: a header, then its events in order."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from allweather.errors import Conflict, InvalidInput, is_number, require
+from allweather.storage.memory import MemoryJournal, require_name
+from allweather.storage.migrations import VERSION
+from allweather.trials.events import Event
+
+if TYPE_CHECKING:
+    from allweather.storage.database import Database
+    from allweather.storage.journal import Journal
+
+FORMAT = "allweather-journal"
+
+
+def export_lines(journal: Journal | MemoryJournal) -> Iterator[str]:
+    """The study as lines of JSON, the first of which says what they are."""
+    yield json.dumps({"format": FORMAT, "version": VERSION, "name": journal.name, "recipe": journal.recipe})
+    for event in journal.read():
+        fields: dict[str, Any] = {"number": event.number, "kind": event.kind, "trial": event.trial}
+        yield json.dumps({**fields, "at": event.at, "worker": event.worker, "payload": event.payload})
+
+
+def import_lines(database: Database, lines: Iterable[str], name: str | None = None) -> str:
+    """A study from lines of JSON, under its own name or another; all of it or nothing.
+
+    Returns:
+        The study's name.
+    """
+    from allweather.storage.journal import Journal
+
+    rows = [_parsed(line, number) for number, line in enumerate(lines, start=1) if line.strip()]
+    head = rows[0] if rows else {}
+    fits = head.get("format") == FORMAT
+    require(fits, "import_lines(lines=...)", f"begin with a header of format {FORMAT!r}", head or "nothing")
+    readable = isinstance(head.get("version"), str) and head["version"] <= VERSION
+    require(readable, "import_lines(lines=...)", f"be of version {VERSION} or older", head.get("version"))
+    chosen = head.get("name") if name is None else name
+    require_name(chosen)
+    written = [_event(row, number) for number, row in enumerate(rows[1:], start=1)]
+    try:
+        Journal.create(database, str(chosen), head.get("recipe") or {}, written)
+    except Conflict:
+        raise InvalidInput(f"`import_lines(name=...)` must be new in {database.address}, got {chosen!r}") from None
+    return str(chosen)
+
+
+def _parsed(line: str, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except ValueError as trouble:
+        raise InvalidInput(f"`import_lines(lines=...)` line {number} is no JSON: {trouble}") from None
+    require(isinstance(row, dict), f"import_lines(lines=...) line {number}", "be an object", row)
+    return dict(row)
+
+
+def _event(row: dict[str, Any], number: int) -> Event:
+    where = f"import_lines(lines=...) event {number}"
+    known = {"number", "kind", "trial", "at", "worker", "payload"}
+    require(set(row) == known, where, f"have exactly {sorted(known)}", sorted(row))
+    require(row["number"] == number, where, f"be number {number}", row["number"])
+    kinds = ("asked", "told", "added", "corrected", "expired")
+    require(row["kind"] in kinds, where, f"be one of {', '.join(kinds)}", row["kind"])
+    trial, at, worker = row["trial"], row["at"], row["worker"]
+    require(isinstance(row["payload"], dict), where, "have a payload that is an object", row["payload"])
+    counted = isinstance(trial, int) and not isinstance(trial, bool) and trial >= 0
+    require(counted or (trial is None and row["kind"] == "added"), where, "name a trial by its number", trial)
+    require(is_number(at) and math.isfinite(at), where, "have a time in seconds", at)
+    require(isinstance(worker, str) and len(worker) <= 200, where, "have a worker of up to 200 characters", worker)
+    return Event(row["kind"], row["payload"], trial, number, at, worker)

@@ -1,0 +1,47 @@
+"""A journal in memory, for studies without a database."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from allweather.errors import require
+from allweather.trials.events import Event
+
+
+class MemoryJournal:
+    """The events of a study that ends with the program."""
+
+    def __init__(self, name: str = "study", recipe: dict[str, Any] | None = None) -> None:
+        self.name, self.recipe = name, recipe or {}
+        self._events: list[Event] = []
+
+    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
+        """The events since number `after`."""
+        return [event for event in self._events[after:] if trial is None or event.trial == trial]
+
+    def append(self, seen: int, events: Sequence[Event]) -> list[Event]:
+        """Write events; return them numbered."""
+        now, first = time.time(), len(self._events) + 1
+        written = [replace(event, number=first + place, at=now) for place, event in enumerate(events)]
+        self._events += written
+        return written
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """A context without waiting: there is only one worker."""
+        yield
+
+    @property
+    def last(self) -> int:
+        """The number of the newest event."""
+        return len(self._events)
+
+
+def require_name(name: object) -> None:
+    """Refuse what is no name for a study."""
+    fits = isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
+    require(fits, "Study(name=...)", "be up to 200 printable characters, without spaces around", name)

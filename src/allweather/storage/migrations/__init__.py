@@ -1,0 +1,4 @@
+"""Schema migrations (alembic), applied when a database of an earlier version is opened."""
+
+VERSION = "0001"
+"""The schema this library writes."""

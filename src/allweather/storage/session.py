@@ -1,0 +1,122 @@
+"""A session on a journal: optimistic writes, retried after a conflict, and the history that follows from them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from numbers import Integral
+from typing import Protocol
+
+from allweather.errors import Conflict
+from allweather.storage.memory import MemoryJournal
+from allweather.trials.events import Event
+from allweather.trials.history import History
+from allweather.trials.replay import Replay, apply_event, trial_from_events
+from allweather.trials.trial import Trial
+
+
+class Writable(Protocol):
+    """What a session needs of a journal."""
+
+    @property
+    def last(self) -> int:
+        """The number of the newest event."""
+
+    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
+        """The events since number `after`, or those of them about a trial."""
+
+    def append(self, seen: int, events: Sequence[Event]) -> list[Event]:
+        """Write events, or fail with `Conflict` if the first `seen` are not all that matter; return them numbered."""
+
+    def turn(self) -> AbstractContextManager[None]:
+        """A context in which no other worker decides."""
+
+
+class Session:
+    """A journal, and the history that follows from the part of it that was read."""
+
+    def __init__(self, journal: Writable, empty: History, expire: float | None = None) -> None:
+        """Open a session.
+
+        Args:
+            journal: where events are written and read.
+            empty: the history before the first event.
+            expire: seconds after which a pending trial is given up, if ever.
+        """
+        self.journal = journal
+        self._replay, self._expire = Replay(empty), expire
+        self._deciding = threading.RLock()
+        # A database detects conflicts while others read; a journal in memory does not, so telling takes the same lock.
+        self._telling = self._deciding if isinstance(journal, MemoryJournal) else threading.RLock()
+
+    @property
+    def history(self) -> History:
+        """All that has happened."""
+        with self._deciding:
+            self._replay = self._replay.after(self.journal.read(self._replay.seen))
+            return self._replay.history
+
+    def decide(self, choose: Callable[[History], Sequence[Event]]) -> list[Trial]:
+        """Write the events that `choose` makes of the history; after a conflict it chooses again.
+
+        Returns:
+            The trials that were asked for or added.
+        """
+        with self._deciding, self.journal.turn():
+            while True:
+                self._expire_overdue()
+                events = choose(self.history)
+                try:
+                    written = self.journal.append(self._replay.seen, events)
+                except Conflict:
+                    continue
+                self._follow(written)
+                return [trial for event in written if event.kind in ("asked", "added") for trial in event.parsed()]
+
+    def tell(self, number: int | Trial, say: Callable[[Trial], Event]) -> Trial:
+        """Write the event that `say` makes of a trial; only that trial's events are read for it."""
+        with self._telling:
+            while True:
+                seen = self.journal.last
+                trial = self._find(number, seen)
+                event = say(trial)
+                after = apply_event(trial, event)
+                if after == trial:  # it was told before: nothing happened
+                    return trial
+                try:
+                    written = self.journal.append(seen, [replace(event, trials=(after,))])
+                except Conflict:
+                    continue
+                if self._deciding.acquire(blocking=False):  # else another thread is deciding, and will read it
+                    try:
+                        self._follow(written)
+                    finally:
+                        self._deciding.release()
+                return after
+
+    def _follow(self, written: Sequence[Event]) -> None:
+        """Add events that were just written, unless others came before them that were not read yet."""
+        if written and written[0].number == self._replay.seen + 1:
+            self._replay = self._replay.after(written)
+
+    def _find(self, number: int | Trial, seen: int) -> Trial:
+        """The trial as it is after the first `seen` events."""
+        place = number.number if isinstance(number, Trial) else number
+        whole = isinstance(place, Integral) and not isinstance(place, bool)
+        if whole and seen > self._replay.seen and 0 <= place <= seen:
+            found = trial_from_events(self.journal.read(trial=int(place)))
+            if found is not None:
+                return found
+        return self.history.find(int(place) if whole else number)
+
+    def _expire_overdue(self) -> None:
+        if self._expire is None:
+            return
+        _ = self.history
+        late = self._replay.overdue(time.time(), self._expire)
+        if late:
+            with suppress(Conflict):  # told at the last moment, or given up by another worker
+                self._follow(self.journal.append(self._replay.seen, [Event.expired(number) for number in late]))

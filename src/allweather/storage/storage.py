@@ -1,0 +1,87 @@
+"""Storage: the database that studies are kept in, and how a study is opened there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from allweather.errors import Conflict, InvalidInput, require, require_number
+from allweather.storage.memory import MemoryJournal
+from allweather.storage.session import Session
+from allweather.trials.history import History
+
+if TYPE_CHECKING:
+    from allweather.storage.journal import Journal
+
+
+@dataclass(frozen=True, eq=False)
+class Storage:
+    """A database for studies: `sqlite:///file.db`, or `postgresql+psycopg://user@host/database` for many workers.
+
+    Example:
+        >>> Storage("sqlite:///kiosk.db", expire=3600).expire
+        3600
+    """
+
+    url: str
+    expire: float = 7 * 24 * 3600.0
+    """Seconds after which a trial that was asked for and never told is given up: its worker is presumed dead."""
+    recipe: Mapping[str, Any] | None = None
+    """What the study was described with, where it was not made by a program."""
+
+    def __post_init__(self) -> None:
+        require(isinstance(self.url, str), "Storage(url=...)", "be an address such as sqlite:///study.db", self.url)
+        require_number(self.expire, "Storage(expire=...)", above=0)
+
+    def journal(self, name: str, description: Mapping[str, str], recipe: Mapping[str, Any] | None = None) -> Journal:
+        """The journal of the study called `name`: a new one, or that of a study with this very description.
+
+        Args:
+            name: of the study.
+            description: what must be the same when it is opened again.
+            recipe: what the study is made of, as plain data, where it can be said so and was not described with one.
+        """
+        from allweather.storage.database import Database  # here, since SQLAlchemy takes time to import
+        from allweather.storage.journal import Journal, names
+
+        database = Database(self.url)
+        kept_recipe = self.recipe
+        if kept_recipe is None and recipe is not None:
+            kept_recipe = {**recipe, "expire": self.expire}
+        written = {"study": dict(description), "recipe": None if kept_recipe is None else dict(kept_recipe)}
+        if name not in names(database):
+            try:
+                return Journal.create(database, name, written)
+            except Conflict:  # made by another worker just now
+                pass
+        journal = Journal.open(database, name)
+        kept = journal.recipe.get("study", {})
+        for part, now in description.items():
+            if kept.get(part, now) != now:
+                as_made = f"be what the study {name!r} in {database.address} was made with, {kept[part]}"
+                raise InvalidInput(f"must {as_made}, got {now}", where=f"Study({part}=...)")
+        return journal
+
+
+def open_session(
+    storage: str | Storage | None,
+    name: str,
+    empty: History,
+    description: Mapping[str, str],
+    spec: Mapping[str, Any] | None,
+) -> Session:
+    """Open a session on the journal of a study: in a database, or in memory.
+
+    Args:
+        storage: the database or its address; None for a journal in memory.
+        name: of the study.
+        empty: its history before the first event.
+        description: what must be the same when the study is opened again.
+        spec: what the study is made of, as plain data, where it has such a form.
+    """
+    if storage is None:
+        return Session(MemoryJournal(name, {"study": dict(description), "recipe": spec}), empty)
+    place = Storage(storage) if isinstance(storage, str) else storage
+    require(isinstance(place, Storage), "Study(storage=...)", "be an address such as sqlite:///study.db", storage)
+    return Session(place.journal(name, description, spec), empty, place.expire)

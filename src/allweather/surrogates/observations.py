@@ -1,0 +1,59 @@
+"""What was decided, seen and measured: the frozen table that everything is learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from allweather._utils.tensors import as_tensor
+from allweather.errors import require
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """Measured outcomes at points of the unit cube; larger is better.
+
+    A trial that was measured several times fills several rows, but its context counts once in `seen`; a trial
+    that failed after its context had shown itself counts there too.
+
+    Example:
+        >>> table = Observations.of(decisions=[[0.1], [0.4]], contexts=[[0.5], [0.6]], values=[1.0, 2.0])
+        >>> len(table), table.joint[0].tolist()
+        (2, [0.1, 0.5])
+    """
+
+    decisions: Tensor
+    """(t, d_x) what was decided, or rather what was carried out."""
+    contexts: Tensor
+    """(t, d_c) the context of each outcome."""
+    values: Tensor
+    """(t,) the outcomes."""
+    seen: Tensor
+    """(m, d_c) one row per context that happened, oldest first."""
+
+    @classmethod
+    def of(cls, decisions: object, contexts: object, values: object, seen: object = None) -> Observations:
+        """Observations from anything array-like; without `seen` every row is a trial of its own."""
+        x = as_tensor(decisions, "Observations(decisions=...)")
+        c = as_tensor(contexts, "Observations(contexts=...)")
+        y = as_tensor(values, "Observations(values=...)")
+        happened = c if seen is None else as_tensor(seen, "Observations(seen=...)")
+        require(x.ndim == 2 and c.ndim == 2, "Observations(decisions=..., contexts=...)", "be tables", (x, c))
+        fits = y.shape == x.shape[:1] == c.shape[:1]
+        require(fits, "Observations(values=...)", "be one per decision and context", tuple(y.shape))
+        return cls(x, c, y, happened)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def without_contexts(self) -> Observations:
+        """The same outcomes when contexts are taken for noise."""
+        nothing = self.contexts[:, :0]
+        return Observations(self.decisions, nothing, self.values, self.seen[:, :0])
+
+    @property
+    def joint(self) -> Tensor:
+        """(t, d_x + d_c) decisions and contexts side by side."""
+        return torch.cat([self.decisions, self.contexts], dim=1)

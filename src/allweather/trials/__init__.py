@@ -1,0 +1,8 @@
+"""Trials, their history, and the events a study is made of."""
+
+from allweather.trials.events import Event
+from allweather.trials.history import History
+from allweather.trials.tables import read_row, rows_of
+from allweather.trials.trial import Row, State, Trial, outcomes, plain
+
+__all__ = ["Event", "History", "Row", "State", "Trial", "outcomes", "plain", "read_row", "rows_of"]

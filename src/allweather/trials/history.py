@@ -1,0 +1,131 @@
+"""The past of a study: a frozen list of trials, and what is learned from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.contexts import Reference
+from allweather.errors import require, require_count
+from allweather.space import Box, Space
+from allweather.surrogates.observations import Observations
+from allweather.trials.trial import Trial
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """All trials of a study so far; every change makes a new one, so nothing is ever half told."""
+
+    space: Space
+    sign: int
+    """1 where larger outcomes are better, -1 where smaller ones are."""
+    trials: tuple[Trial, ...] = ()
+    revision: int = 0
+    """How many times something was told or added."""
+    whole: Box | None = None
+    """All variables side by side, where control sets decide which of them are decisions."""
+    past: int | None = None
+    """After how many complete trials it ends, where it is an earlier part of the study's."""
+
+    def asked(self, trial: Trial) -> History:
+        """With a new trial."""
+        return replace(self, trials=(*self.trials, trial))
+
+    def told(self, trial: Trial) -> History:
+        """With a trial in place of its earlier self."""
+        before, after = self.trials[: trial.number], self.trials[trial.number + 1 :]
+        return replace(self, trials=(*before, trial, *after), revision=self.revision + 1)
+
+    def added(self, trials: list[Trial]) -> History:
+        """With trials from elsewhere."""
+        return replace(self, trials=(*self.trials, *trials), revision=self.revision + 1)
+
+    def find(self, trial: Trial | int) -> Trial:
+        """The trial as it is now."""
+        number = trial.number if isinstance(trial, Trial) else trial
+        known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.trials)
+        require(known, "Study.tell(trial=...)", f"be one of the {len(self.trials)} trials asked for", trial)
+        return self.trials[number]
+
+    @property
+    def complete(self) -> list[Trial]:
+        """Trials whose context and outcome are known."""
+        return [trial for trial in self.trials if trial.state == "complete"]
+
+    def until(self, complete: int) -> History:
+        """As it was after the first so many complete trials, had no other been asked for."""
+        require_count(complete, "Study.outlook(after=...)", low=1)
+        known = self.complete
+        fits = complete <= len(known)
+        require(fits, "Study.outlook(after=...)", f"be at most the {len(known)} complete trials", complete)
+        before = self.trials[: known[complete - 1].number + 1]
+        return replace(self, trials=before, past=complete)
+
+    @property
+    def version(self) -> tuple[int, int | None]:
+        """Histories of one study that are equal in this teach the same."""
+        return self.revision, self.past
+
+    @property
+    def contexts_seen(self) -> int:
+        """How many contexts their law is learned from."""
+        return len(self.complete)
+
+    @cached_property
+    def observations(self) -> Observations:
+        """The outcomes so far, encoded, larger being better."""
+        rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
+        happened = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
+        values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
+        if self.whole is not None:
+            points = self.whole.encode([{**decision, **(context or {})} for decision, context, _ in rows])
+            return Observations(points, points[:, :0], values, points[:0, :0])
+        decisions = self.space.decisions.encode([decision for decision, _, _ in rows])
+        contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None])
+        return Observations(decisions, contexts, values, self.space.contexts.encode(happened))
+
+    def table(self) -> pd.DataFrame:
+        """One row per trial and one column per variable; `value` is the mean of its outcomes."""
+        import pandas as pd
+
+        paid = ["left", "cost"] if self.whole is not None else []
+        names = ["state", *self.space.decisions, *self.space.contexts, *paid, "value"]
+        rows = [
+            {
+                "state": trial.state,
+                **trial.decision,
+                **(trial.context or {}),
+                "left": ", ".join(trial.left),
+                "cost": trial.cost,
+                "value": sum(trial.values) / len(trial.values) if trial.values else None,
+            }
+            for trial in self.trials
+        ]
+        return pd.DataFrame(rows, columns=names).rename_axis("trial")
+
+    def unresolved(self, reference: Reference, generator: Generator) -> tuple[Tensor, Tensor]:
+        """Joint points (m, d) of pending trials, and of failed ones (k, d).
+
+        Where the context is not known yet, it is drawn from the reference.
+        """
+        pending = [trial for trial in self.trials if trial.state == "pending"]
+        failed = [trial for trial in self.trials if trial.state == "failed"]
+        return self._joint(pending, reference, generator), self._joint(failed, reference, generator)
+
+    def _joint(self, trials: list[Trial], reference: Reference, generator: Generator) -> Tensor:
+        decisions = self.space.decisions.encode([trial.decision for trial in trials])
+        if not trials:
+            return decisions.new_zeros(0, decisions.shape[1] + reference.points.shape[1])
+        places = torch.multinomial(reference.weights, len(trials), replacement=True, generator=generator)
+        contexts = reference.points[places].clone()
+        for row, trial in enumerate(trials):
+            if trial.context is not None and contexts.shape[1]:
+                contexts[row] = self.space.contexts.encode(trial.context)[0]
+        return torch.cat([decisions, contexts], 1)

@@ -1,0 +1,111 @@
+"""Replay: from the events of a journal to the history they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from allweather.errors import require
+from allweather.trials.events import Event
+from allweather.trials.history import History
+from allweather.trials.trial import Trial
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """The history after the first `seen` events of a journal."""
+
+    history: History
+    seen: int = 0
+    asked_at: Mapping[int, float] = field(default_factory=dict)
+    """When each trial was asked for, in seconds since 1970."""
+
+    def after(self, events: Iterable[Event]) -> Replay:
+        """Return the replay with further events."""
+        seen, asked_at = self.seen, dict(self.asked_at)
+        trials, revision = list(self.history.trials), self.history.revision
+        for event in events:
+            seen = event.number
+            if event.kind == "asked":
+                asked_at[len(trials)] = event.at
+                trials.append(_next(event, len(trials)))
+                continue
+            revision += 1
+            if event.kind == "added":
+                trials += event.parsed()
+            else:
+                known = event.trial is not None and 0 <= event.trial < len(trials)
+                require(known, f"journal event {event.number}", f"be about one of {len(trials)} trials", event.trial)
+                place = event.trial or 0
+                trials[place] = event.trials[0] if event.trials else apply_event(trials[place], event)
+        if seen == self.seen:
+            return self
+        return Replay(replace(self.history, trials=tuple(trials), revision=revision), seen, asked_at)
+
+    def overdue(self, now: float, expire: float) -> list[int]:
+        """Pending trials that were asked for more than `expire` seconds ago: their worker is presumed dead."""
+        trials = self.history.trials
+        return [n for n, at in self.asked_at.items() if now - at > expire and trials[n].state == "pending"]
+
+
+def _next(event: Event, number: int) -> Trial:
+    (trial,) = event.parsed()
+    fits = trial.number == number and event.trial in (None, number)
+    require(fits, f"journal event {event.number}", f"ask for trial {number}", (trial.number, event.trial))
+    return trial
+
+
+def apply_event(trial: Trial, event: Event) -> Trial:
+    """Return a trial as it is after an event about it."""
+    data = event.payload
+    if event.kind == "told":
+        return trial.told(
+            data.get("context"), tuple(data.get("values", ())), data.get("decision"), data.get("failed", False)
+        )
+    if event.kind == "expired":
+        return replace(trial, expired=True)
+    require(event.kind == "corrected", f"journal event {event.number}", "be of a known kind", event.kind)
+    new: dict[str, Any] = {name: data[name] for name in ("context", "decision", "failed", "withdrawn") if name in data}
+    if "values" in data:
+        new["values"] = tuple(data["values"])
+    return replace(trial, **new)
+
+
+def trial_from_events(events: Sequence[Event]) -> Trial | None:
+    """Return the trial that these events, all about it, add up to; None where it was added with others."""
+    if not events or events[0].kind != "asked":
+        return None
+    (trial,) = events[0].parsed()
+    for event in events[1:]:
+        trial = apply_event(trial, event)
+    return trial
+
+
+def events_of(trials: Sequence[Trial]) -> list[Event]:
+    """Return the events of trials that were each told in one call, or not at all."""
+    events = []
+    listed = isinstance(trials, Sequence) and all(isinstance(trial, Trial) for trial in trials)
+    require(listed, "Study.restore(trials=...)", "be trials of an earlier study", trials)
+    for number, trial in enumerate(trials):
+        require(trial.number == number, "Study.restore(trials=...)", f"have trial {number} next", trial)
+        if not trial.asked:
+            events.append(Event.added([trial]))
+            continue
+        answered = bool(trial.values) or trial.failed
+        context = None if answered else trial.context
+        plan = replace(trial, values=(), failed=False, expired=False, withdrawn=False, context=context)
+        events.append(Event.asked(plan))
+        if trial.expired:
+            events.append(Event.expired(number))
+        if answered:
+            told = {"context": None if trial.context is None else dict(trial.context), "values": list(trial.values)}
+            events.append(Event("told", {**told, "failed": trial.failed}, number))
+        if trial.withdrawn:
+            events.append(Event("corrected", {"withdrawn": True}, number))
+    return events
+
+
+def numbered(events: Sequence[Event], seen: int) -> list[Event]:
+    """Return the events as they would follow the first `seen` ones."""
+    return [replace(event, number=seen + place) for place, event in enumerate(events, start=1)]

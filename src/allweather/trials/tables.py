@@ -1,0 +1,81 @@
+"""Tables of past data as rows: reading a DataFrame, a CSV file or dictionaries, one checked row at a time."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from allweather.errors import InvalidInput, is_number, require
+from allweather.space import Space
+from allweather.space.variables import Choice, Context, Integer, Value, Variable
+from allweather.trials.trial import outcomes, plain
+
+
+def rows_of(table: Any) -> list[dict[str, Any]]:
+    """The rows of a DataFrame, a CSV file, a list of dictionaries or a single one."""
+    if getattr(table, "ndim", 2) == 1 and hasattr(table, "to_dict"):  # one row of a DataFrame
+        return [dict(table.to_dict())]
+    if hasattr(table, "to_dict") and not isinstance(table, Mapping):
+        return [dict(row) for row in table.to_dict("records")]
+    if isinstance(table, Mapping):
+        return [dict(table)]
+    if isinstance(table, str | Path):
+        path = Path(table)
+        require(path.is_file(), "Study.add(table=...)", "be the path of a CSV file that exists", str(table))
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return list(csv.DictReader(file))
+    require(isinstance(table, Sequence), "Study.add(table=...)", "be a DataFrame, rows, or a CSV file", table)
+    for row in table:
+        require(isinstance(row, Mapping), "Study.add(table=...)", "have rows with named values", row)
+    return [dict(row) for row in table]
+
+
+def read_row(
+    row: dict[str, Any], space: Space, number: int
+) -> tuple[dict[str, Value], dict[str, Value], tuple[float, ...]]:
+    """Decision, context and outcomes of one row of a table; words from a CSV file become numbers where they should."""
+    where = f"Study.add(table=...) row {number}"
+    names = [*space.decisions, *space.contexts, "value"]
+    state = row.get("state", "complete")
+    choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
+    require(state == "complete", f"{where} (counted from 0): state", choose, state)
+    row = {name: cell for name, cell in row.items() if name not in ("trial", "state", "left", "cost")}
+    missing = [name for name in names if name not in row]
+    unknown = [str(name) for name in row if name not in names]
+    if missing or unknown:
+        lacks = f" lacks {', '.join(map(repr, missing))}" if missing else ""
+        extra = f" has unknown {', '.join(map(repr, unknown))}" if unknown else ""
+        told = " and".join(part for part in (lacks, extra) if part)
+        raise InvalidInput(f"`{where}` (counted from 0){told}; its columns must be exactly {', '.join(names)}")
+    read = {name: _read(row[name], space.variables[name]) for name in names[:-1]}
+    decision = {name: read[name] for name in space.decisions}
+    context = {name: read[name] for name in space.contexts}
+    try:
+        values = outcomes(_number(row["value"]), "value")
+        space.decisions.encode(decision)
+        space.contexts.encode(context)
+    except InvalidInput as trouble:
+        raise InvalidInput(f"{where}: {trouble}") from None
+    return plain(decision), plain(context), values
+
+
+def _read(cell: Any, variable: Variable) -> Any:
+    inner = variable.variable if isinstance(variable, Context) else variable
+    if isinstance(inner, Choice):
+        by_name = {str(option): option for option in inner.options}
+        return by_name.get(cell, cell) if isinstance(cell, str) else cell
+    number = _number(cell)
+    whole = isinstance(inner, Integer) and is_number(number) and math.isfinite(number) and float(number).is_integer()
+    return int(number) if whole else number
+
+
+def _number(cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    try:
+        return float(cell)
+    except ValueError:
+        return cell

@@ -1,0 +1,167 @@
+"""One trial, from the decision that was asked for to the outcome that came back, in the user's units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal
+
+from allweather.errors import InvalidInput, is_number, require, shown
+from allweather.space.variables import Value
+from allweather.surrogates import Hyperparameters
+
+Row = Mapping[str, Value]
+LARGEST = 1e150
+"""Outcomes beyond this have no squares."""
+State = Literal["pending", "complete", "failed", "expired", "withdrawn"]
+
+
+class Frozen(dict[str, Value]):
+    """A row that does not change: a trial is a fact.
+
+    Example:
+        >>> Frozen(order=1.0)["order"]
+        1.0
+    """
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise InvalidInput(
+            "a trial is immutable", remedy="report what was really done with `study.tell(trial, decision={...})`"
+        )
+
+    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = __ior__ = _refuse
+
+    def __reduce__(self) -> tuple[type[Frozen], tuple[dict[str, Value]]]:
+        return Frozen, (dict(self),)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A decision, and what became of it.
+
+    Example:
+        >>> trial = Trial(0, {"order": 0.3})
+        >>> trial.state, trial.told({"demand": 0.2}, (1.4,)).state
+        ('pending', 'complete')
+    """
+
+    number: int
+    decision: Row
+    """What to do; once told otherwise, what was done."""
+    context: Row | None = None
+    """What happened, or was known in advance."""
+    values: tuple[float, ...] = ()
+    """The outcomes: several where one trial was measured repeatedly."""
+    failed: bool = False
+    asked: bool = True
+    """Whether the study chose the decision; data from before were added."""
+    left: tuple[str, ...] = ()
+    """With control sets: the variables to leave alone, whose values are told as `context`."""
+    cost: float | None = None
+    """What the control set costs, where there are any."""
+    expired: bool = False
+    """Whether it was given up because nothing was heard of it; it can still be told."""
+    withdrawn: bool = False
+    """Whether it was taken out: it counts for nothing."""
+    fitted: Hyperparameters | None = field(default=None, repr=False)
+    """The surrogate's hyperparameters when it was asked for: where the next fit starts, also after a crash."""
+    revision: int = field(default=0, repr=False)
+    """How many times the study had been told something when it was asked for."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decision", Frozen(self.decision))
+        if self.context is not None:
+            object.__setattr__(self, "context", Frozen(self.context))
+        object.__setattr__(self, "left", tuple(self.left))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trial as plain data; fields that have their default are left out.
+
+        Example:
+            >>> Trial(0, {"order": 0.3}, context={"demand": 0.2}).to_dict()
+            {'number': 0, 'decision': {'order': 0.3}, 'context': {'demand': 0.2}}
+        """
+        data = asdict(self)
+        told = {name: value for name, value in data.items() if value != _DEFAULTS[name]}
+        return {**told, "number": self.number, "decision": dict(self.decision)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trial:
+        """The trial that `to_dict` wrote.
+
+        Example:
+            >>> Trial.from_dict({"number": 0, "decision": {"order": 0.3}}).state
+            'pending'
+        """
+        given = {**data, "values": tuple(data.get("values", ()))}
+        if given.get("fitted") is not None:
+            given["fitted"] = Hyperparameters.from_dict(given["fitted"])
+        return cls(**given)
+
+    @property
+    def state(self) -> State:
+        """`complete` once context and outcome are known."""
+        if self.withdrawn:
+            return "withdrawn"
+        if self.failed:
+            return "failed"
+        if self.values and self.context is not None:
+            return "complete"
+        return "expired" if self.expired else "pending"
+
+    def told(
+        self,
+        context: Row | None = None,
+        values: tuple[float, ...] = (),
+        decision: Row | None = None,
+        failed: bool = False,
+    ) -> Trial:
+        """This trial with what has come in; what was told before stays as it is."""
+        where = f"Study.tell(trial={self.number})"
+        require(not self.withdrawn, where, "not have been withdrawn", self.state)
+        late = self.failed and not values  # only its context may still come, or the same again
+        require(not self.failed or late, where, "not have failed before", self.state)
+        require(not (failed and self.values), where, "not have an outcome, and be failed", self.values)
+        for name, new, old in (("context", context, self.context), ("value", values, self.values)):
+            again = new and old and new != old
+            once = f"be told once (repeated outcomes together); it was {shown(old)}"
+            remedy = f"to change it, call `study.correct({self.number}, ...)`"
+            require(not again, f"{where}: {name}", once, new, remedy)
+        return replace(
+            self,
+            context=self.context if context is None else dict(context),
+            values=values or self.values,
+            decision=self.decision if decision is None else dict(decision),
+            failed=failed or self.failed,
+        )
+
+
+_DEFAULTS = {each.name: each.default for each in fields(Trial)}
+
+
+def plain(row: Any) -> dict[str, Value]:
+    """A row of named values as a dictionary of Python's own types.
+
+    Example:
+        >>> import numpy as np
+        >>> plain({"demand": np.float64(0.5)})
+        {'demand': 0.5}
+    """
+    return {str(name): value.item() if hasattr(value, "item") else value for name, value in dict(row).items()}
+
+
+def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, ...]:
+    """One outcome or several, as floats; what is no finite number is refused.
+
+    Example:
+        >>> outcomes(3), outcomes([1.0, 2.0])
+        ((3.0,), (1.0, 2.0))
+    """
+    several = value.tolist() if hasattr(value, "tolist") else value
+    listed = list(several) if isinstance(several, Sequence) and not isinstance(several, str) else [several]
+    require(len(listed) > 0, where, "be a number or several", value)
+    for each in listed:
+        require(is_number(each), where, "be a number", each)
+        fits = -LARGEST <= each <= LARGEST
+        require(fits, where, "be finite, below 1e150", each, "report a trial without outcome with `failed=True`")
+    return tuple(float(each) for each in listed)

@@ -1,0 +1,106 @@
+"""Validation: what a user reports about trials, checked against the variables, as events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from allweather.errors import require
+from allweather.space import Space
+from allweather.trials.events import Event
+from allweather.trials.history import History
+from allweather.trials.tables import read_row
+from allweather.trials.trial import Row, Trial, outcomes, plain
+
+Say = Callable[[Trial], Event]
+PART = 1000
+"""Rows of past data in one event; a longer table makes several."""
+Values = float | Sequence[float] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Validator:
+    """Checks reports about the trials of a space, and makes events of them."""
+
+    space: Space
+    controlled: bool
+    """Whether control sets decide which variables are decisions."""
+
+    def told(self, value: Values, context: Row | None, decision: Row | None, failed: bool) -> Say:
+        """Check an outcome, a context, the decision that was really made, or a failure."""
+        values = () if value is None else outcomes(value)
+        require(isinstance(failed, bool), "Study.tell(failed=...)", "be True or False", failed)
+        said = bool(values) or failed or context is not None or decision is not None
+        require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
+        require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
+
+        def say(trial: Trial) -> Event:
+            checked = self._checked(trial, context, decision)
+            if trial.context is None and not len(self._space_of(trial).contexts):
+                checked["context"] = {}
+            return Event("told", {**checked, "values": list(values), "failed": failed}, trial.number)
+
+        return say
+
+    def corrected(self, value: Values, context: Row | None, decision: Row | None) -> Say:
+        """Check what replaces an earlier report."""
+        values = () if value is None else outcomes(value, "Study.correct(value=...)")
+        said = bool(values) or context is not None or decision is not None
+        require(said, "Study.correct(...)", "correct a value, a context or a decision", "nothing")
+
+        def say(trial: Trial) -> Event:
+            told = trial.state in ("complete", "failed")
+            where = f"Study.correct(trial={trial.number})"
+            require(told, where, "be a trial that was told, and not withdrawn", trial.state)
+            outcome = {"values": list(values), "failed": False} if values else {}
+            return Event("corrected", {**self._checked(trial, context, decision), **outcome}, trial.number)
+
+        return say
+
+    def withdrawn(self, trial: Trial) -> Event:
+        """Exclude a trial from the model."""
+        return Event("corrected", {"withdrawn": True}, trial.number)
+
+    def added(self, rows: list[dict[str, Any]], left: Sequence[str]) -> Callable[[History], list[Event]]:
+        """Check rows of past data; variables in `left` were not controlled then."""
+        space = self.space
+        require(not isinstance(left, str), "Study.add(left=...)", "be a list of names", left)
+        left = tuple(left)
+        if left:
+            require(self.controlled, "Study.add(left=...)", "be left out without control sets", left)
+            strange = [name for name in left if name not in space.variables]
+            require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
+            space = space.controlling([name for name in space.decisions if name not in left])
+        read = [read_row(row, self._space_left(row, space), number) for number, row in enumerate(rows)]
+
+        def choose(history: History) -> list[Event]:
+            trials = [
+                Trial(len(history.trials) + place, decision, context, values, asked=False)
+                for place, (decision, context, values) in enumerate(read)
+            ]
+            parts = [trials[start : start + PART] for start in range(0, len(trials), PART)]
+            return [Event.added(part) for part in parts]
+
+        return choose
+
+    def _space_left(self, row: dict[str, Any], space: Space) -> Space:
+        """The variables of a row that lists itself, in column `left`, what was not controlled."""
+        if not self.controlled or not isinstance(row.get("left"), str):
+            return space
+        left = [name for name in row["left"].split(", ") if name in space.variables]
+        return self.space.controlling([name for name in self.space.variables if name not in left])
+
+    def _space_of(self, trial: Trial) -> Space:
+        """The variables as this trial split them."""
+        return self.space.controlling(list(trial.decision)) if self.controlled else self.space
+
+    def _checked(self, trial: Trial, context: Row | None, decision: Row | None) -> dict[str, Any]:
+        """A context and a decision as plain rows, refused where they do not fit the variables."""
+        space, checked = self._space_of(trial), dict[str, Any]()
+        for what, row, box in (("context", context, space.contexts), ("decision", decision, space.decisions)):
+            if row is not None:
+                box.encode(row)
+                named = plain(row)
+                checked[what] = {name: named[name] for name in box}  # in the order of the variables
+        return checked
