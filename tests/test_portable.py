@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 import scipy.stats
-from tests.test_compositions import ACQUISITIONS, CONTEXTS, DISTANCES, SPACE, WITH_DISTANCE, WITHOUT
+from tests.methods.test_every_composition import ACQUISITIONS, CONTEXTS, DISTANCES, SPACE, WITH_DISTANCE, WITHOUT
 
 import allweather as aw
 from allweather.methods import methods

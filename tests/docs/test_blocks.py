@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from fences import DOCS, blocks, pages
+from tests.docs.fences import DOCS, blocks, pages
 
 HERE = {"index.md", "dashboard.md", "howto/problem.md", "howto/cluster.md", "howto/postgresql.md"}
 """Pages whose plain programs have tests of their own, in this folder."""

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
-from fences import DOCS
+from tests.docs.fences import DOCS
 
 PAGE = (DOCS / "comparison.md").read_text()
 TABLES, EVIDENCE = PAGE.split("(where-we-looked)=")

@@ -8,7 +8,7 @@ import sys
 
 import httpx
 import pytest
-from fences import DOCS, alike, blocks, commands
+from tests.docs.fences import DOCS, alike, blocks, commands
 from typer.testing import CliRunner
 
 import allweather as aw

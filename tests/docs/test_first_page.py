@@ -7,7 +7,7 @@ import shlex
 import tomllib
 
 import pytest
-from fences import DOCS, Block, alike, blocks, commands
+from tests.docs.fences import DOCS, Block, alike, blocks, commands
 from typer.testing import CliRunner
 
 import allweather as aw

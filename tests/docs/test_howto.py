@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fences import DOCS, alike, blocks
+from tests.docs.fences import DOCS, alike, blocks
 
 import allweather as aw
 from allweather.benchmark import Campaign, summary

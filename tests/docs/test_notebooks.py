@@ -4,7 +4,7 @@ import ast
 
 import matplotlib
 import pytest
-from fences import DOCS, blocks, pages
+from tests.docs.fences import DOCS, blocks, pages
 
 matplotlib.use("agg")
 HEADER = "---\nfile_format: mystnb\n"

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fences import DOCS, blocks, commands
+from tests.docs.fences import DOCS, blocks, commands
 from typer.testing import CliRunner
 
 from allweather.cli import app

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import scipy.stats
-from shifted import OBJECTIVE, TRIALS, days, outcome, paired
+from tests.integrations.shifted import OBJECTIVE, TRIALS, days, outcome, paired
 
 import allweather as aw
 from allweather.integrations.ax.saved import to_plain

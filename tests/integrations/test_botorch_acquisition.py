@@ -9,7 +9,7 @@ from botorch.models.transforms.input import AppendFeatures, InputPerturbation
 from botorch.optim import optimize_acqf
 from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from shifted import OBJECTIVE, SEEDS, TRIALS, days, outcome, paired
+from tests.integrations.shifted import OBJECTIVE, SEEDS, TRIALS, days, outcome, paired
 
 import allweather as aw
 from allweather.integrations.botorch import RobustAcquisition, RobustMCObjective

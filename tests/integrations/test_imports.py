@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from clean_environments import LOOK
+from tests.integrations.clean_environments import LOOK
 
 
 def test_the_library_imports_no_other_tool_unasked():

@@ -11,7 +11,7 @@ from pathlib import Path
 from wsgiref.util import setup_testing_defaults
 
 import pytest
-from shifted import OBJECTIVE, TRIALS, days, outcome, paired
+from tests.integrations.shifted import OBJECTIVE, TRIALS, days, outcome, paired
 
 import allweather as aw
 
@@ -220,7 +220,7 @@ def test_trials_asked_for_before_the_parameters_are_known_go_on():
 WORKER = """
     import sys
     sys.path.insert(0, {here!r})
-    from test_optuna import make, step
+    from tests.integrations.test_optuna import make, step
     study = make(storage={storage!r})
     for grip in (0.4, 0.6, 0.5, 0.7):
         step(study, grip)
@@ -230,7 +230,7 @@ WORKER = """
 def test_processes_share_a_study(tmp_path):
     storage = f"sqlite:///{tmp_path}/study.db"
     make(storage=storage)
-    code = textwrap.dedent(WORKER.format(here=str(Path(__file__).parent), storage=storage))
+    code = textwrap.dedent(WORKER.format(here=str(Path(__file__).parents[2]), storage=storage))
     workers = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
     assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
     study = make(storage=storage)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from hills import Counted, bowl
+from tests.acquisition.optimize.hills import Counted, bowl
 
 from allweather import Choice, Integer, Real, Space
 from allweather.acquisition.optimize import Search

@@ -31,7 +31,7 @@ SUBSETS = [
     *("ucb-cvs", "etc-50", "etc-100", "etc-ada", "ucb-psq", "ts-psq", "ei-psq"),
     *("ucb-psq-per-cost", "ts-psq-per-cost", "ei-psq-per-cost", "kg-cvs"),
 ]
-"""Those that choose among control sets: tests/control runs them."""
+"""Those that choose among control sets: tests/engine/test_controlled.py runs them."""
 
 
 def test_every_published_method_is_there_and_says_what_it_is():

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 import torch
-from hills import bowl, branin, hartmann
 from scipy.optimize import minimize
+from tests.acquisition.optimize.hills import bowl, branin, hartmann
 
 from allweather.acquisition.optimize.bfgs import climb
 from allweather.acquisition.optimize.polytope import Polytope

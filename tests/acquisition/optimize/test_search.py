@@ -2,7 +2,7 @@ import math
 
 import pytest
 import torch
-from hills import Counted, ackley, bowl, branin, hartmann
+from tests.acquisition.optimize.hills import Counted, ackley, bowl, branin, hartmann
 
 from allweather import Choice, Context, Integer, InvalidInput, Real, Space
 from allweather.acquisition.optimize import Best, Search

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from hills import bowl, branin, hartmann
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from tests.acquisition.optimize.hills import bowl, branin, hartmann
 
 from allweather import Choice, Integer, InvalidInput, Real, Space
 from allweather.acquisition.optimize import Search
