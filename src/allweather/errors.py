@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -139,6 +140,20 @@ def require_count(value: Any, where: str, *, low: int = 0) -> None:
     """Raise `InvalidInput` unless `value` is a whole number of at least `low`."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     require(whole and value >= low, where, f"be a whole number, at least {low}", value)
+
+
+def name_mismatch(names: Iterable[str], given: Iterable[str]) -> str:
+    """Say which names are missing and which are unknown; empty if there are none.
+
+    Example:
+        >>> name_mismatch(["order", "demand"], ["order", "demnad"])
+        "lacks 'demand' and has unknown 'demnad'"
+    """
+    expected, received = list(names), list(given)
+    missing = [name for name in expected if name not in received]
+    unknown = [str(name) for name in received if name not in expected]
+    parts = [("lacks", missing), ("has unknown", unknown)]
+    return " and ".join(f"{what} {', '.join(map(repr, found))}" for what, found in parts if found)
 
 
 def is_number(value: Any) -> bool:

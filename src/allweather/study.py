@@ -12,7 +12,7 @@ from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
 from allweather.engine import Outlook, Recommendation, Situation
-from allweather.engine.factory import EngineFactory, check_space, resolve_method
+from allweather.engine.factory import EngineFactory, propose, resolve_method, view_posterior
 from allweather.engine.recommendation import checked_radii
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
@@ -33,8 +33,6 @@ from allweather.trials.validation import Validator
 if TYPE_CHECKING:
     import pandas as pd
     from botorch.models.model import Model
-
-SIGNS = {"maximize": 1, "minimize": -1}
 
 
 class Study:
@@ -74,38 +72,31 @@ class Study:
 
         Args:
             space: the variables; those wrapped in `Context` are not controlled, the others are decided.
-
             method: a published method by name (`aw.methods()` lists them), or a composition; the parts below, where
                 given, replace its own.
             context: the context model; by default learned from the contexts seen.
             objective: what makes a decision good; by default its worst mean outcome when contexts shift a little.
             acquisition: how the next decision is chosen; by default UCB.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
-
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
             control: sets of variables that can be controlled at a cost, and a budget.
-
             initial: how many decisions are spread over the space before the surrogate is used.
             seed: the same seed and the same outcomes give the same study.
             threads: of torch, while the study computes; one is fastest unless the machine is large and idle.
-
             storage: the database, such as `sqlite:///kiosk.db`; without it, the study ends with the program.
             name: of the study in the database; an existing study is resumed.
         """
-        check_space(space)
-        require(direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", direction)
         require_count(threads, "Study(threads=...)", low=1)
         self.space, self.direction, self.name, self._threads = space, direction, name, threads
         composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate)
         limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
-        encoded = None if candidates is None else space.decisions.encode(candidates)
-        sign = SIGNS[direction]
-        self._engine = EngineFactory(space, sign, limits, encoded, initial, seed).engine(composition, control)
+        factory = EngineFactory(space, direction, limits, candidates, initial, seed)
+        self._engine = factory.engine(composition, control)
         self.spec = spec_of(Arguments(space, composition, direction, seed, initial, limits, candidates, control))
         self._validator = Validator(space, controlled=control is not None)
-        empty = History(space, sign, whole=None if control is None else space.joint)
+        empty = History(space, factory.sign, whole=None if control is None else space.joint)
         self._session = open_session(storage, name, empty, self._identity(), self.spec)
 
     @classmethod
@@ -118,11 +109,8 @@ class Study:
             name: of the study, if not the spec's.
         """
         with explained(spec.where):
-            if storage is None:
-                return cls(spec.space, **spec.arguments())
-            expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
-            kept = Storage(storage, recipe=spec.fields, **expire)
-            return cls(spec.space, **spec.arguments(), storage=kept, name=name or spec.name or "study")
+            place = None if storage is None else Storage.for_spec(storage, spec)
+            return cls(spec.space, **spec.arguments(), storage=place, name=name or spec.name or "study")
 
     @classmethod
     def load(cls, storage: str, name: str = "study") -> Study:
@@ -153,22 +141,14 @@ class Study:
             n: how many trials to return as a list; a single trial if not given.
             context: the context, if it is known before the decision.
             forecast: the context's distribution for this decision only, e.g. `Finite(...)` or `Known(...)`.
-
-        Returns:
-            A trial, or a list of `n` trials.
         """
         if n is not None:
             require_count(n, "Study.ask(n=...)", low=1)
-        situation = self._situation(context, forecast, "Study.ask")
+        situation = Situation.of(self.space, context, forecast, "Study.ask", self._validator.controlled)
         known = None if context is None else plain(context)
 
-        def choose(history: History) -> list[Event]:
-            events = []
-            for _ in range(n or 1):  # all are written, or none if something goes wrong
-                trial = self._engine.decide(history, situation).trial(history, known)
-                history = history.asked(trial)
-                events.append(Event.asked(trial))
-            return events
+        def choose(history: History) -> list[Event]:  # all are written, or none if something goes wrong
+            return [Event.asked(trial) for trial in propose(self._engine, history, n or 1, situation, known)]
 
         with self._computing():
             trials = self._session.decide(choose)
@@ -183,7 +163,7 @@ class Study:
         decision: Row | None = None,
         failed: bool = False,
     ) -> Trial:
-        """Report the result of a trial; what is not known yet may be told later.
+        """Report the result of a trial, and return its new state; what is not known yet may be told later.
 
         Args:
             trial: what `ask` returned, or its number.
@@ -191,9 +171,6 @@ class Study:
             context: the context that occurred.
             decision: the decision that was really made, if it differs from the plan.
             failed: whether there will be no outcome; `ask` then avoids such decisions, `recommend` ignores the trial.
-
-        Returns:
-            The trial with what is known now.
         """
         return self._session.tell(trial, self._validator.told(value, context, decision, failed))
 
@@ -205,16 +182,13 @@ class Study:
         context: Row | None = None,
         decision: Row | None = None,
     ) -> Trial:
-        """Correct what was told of a trial; the earlier report stays in the journal.
+        """Correct what was told of a trial, and return its new state; the earlier report stays in the journal.
 
         Args:
             trial: the trial, or its number.
             value: the right outcome, or outcomes.
             context: the right context.
             decision: the decision that was really made.
-
-        Returns:
-            The corrected trial.
 
         Example:
             >>> from allweather import Context, Real
@@ -230,14 +204,11 @@ class Study:
         return self._session.tell(trial, self._validator.withdrawn)
 
     def add(self, table: Any, left: Sequence[str] = ()) -> list[Trial]:
-        """Add past data, all rows or none.
+        """Add past data, all rows or none, and return them as trials.
 
         Args:
             table: a DataFrame, a CSV file, or rows, with a column per variable and `value`.
             left: with control sets: variables that were not controlled then, from which their law can be learned.
-
-        Returns:
-            The trials that were added.
         """
         rows = rows_of(table)
         choose = self._validator.added(rows, left)
@@ -264,21 +235,19 @@ class Study:
         forecast: ContextModel | None = None,
         radii: Sequence[float] | None = None,
     ) -> Recommendation:
-        """Return the decision whose objective is best under the posterior: not the luckiest trial.
+        """Return the decision whose objective is best under the posterior, with its interval and robustness curve.
 
         Args:
             objective: another objective than the study's.
             context: the context, if it is known.
             forecast: a context distribution to recommend for, instead of the context model's.
             radii: where the robustness curve is evaluated.
-
-        Returns:
-            The decision with its objective, interval and robustness curve.
         """
-        situation = self._situation(context, forecast, "Study.recommend")
+        situation = Situation.of(self.space, context, forecast, "Study.recommend", self._validator.controlled)
         chosen = None if radii is None else checked_radii(radii)
         with self._computing():
-            return self._outlook(self._history, situation, objective, "Study.recommend").recommendation(chosen)
+            view = view_posterior(self._engine, self._history, situation, objective, "Study.recommend")
+            return view.recommendation(chosen)
 
     def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
         """Return the posterior in the user's units, from which recommendations and figures are made.
@@ -286,13 +255,10 @@ class Study:
         Args:
             objective: another objective than the study's.
             after: the number of complete trials to look at, the first ones; all if not given.
-
-        Returns:
-            A view of the posterior.
         """
         history = self._history if after is None else self._history.until(after)
         with self._computing():
-            return self._outlook(history, Situation(), objective, "Study.outlook")
+            return view_posterior(self._engine, history, Situation(), objective, "Study.outlook")
 
     def trials(self) -> pd.DataFrame:
         """Return a table of one row per trial and one column per variable; `value` is the mean of its outcomes."""
@@ -315,16 +281,6 @@ class Study:
     @property
     def _history(self) -> History:
         return self._session.history
-
-    def _situation(self, context: Row | None, forecast: ContextModel | None, caller: str) -> Situation:
-        return Situation.of(self.space, context, forecast, caller, self._validator.controlled)
-
-    def _outlook(self, history: History, situation: Situation, objective: Objective | None, caller: str) -> Outlook:
-        if not len(history.observations):
-            raise InvalidInput("needs at least one complete trial (context and value), got none", where=f"{caller}()")
-        fits = objective is None or isinstance(objective, Objective)
-        require(fits, f"{caller}(objective=...)", "be an objective such as Expectation()", objective)
-        return self._engine.outlook(history, situation, objective)
 
     def _identity(self) -> dict[str, str]:
         """What must be the same when a study is opened again: of its parts the kinds, which later releases keep."""

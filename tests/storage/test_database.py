@@ -209,7 +209,7 @@ def _with(line, **changed):
     [
         (lambda lines: [], "begin with a header"),
         (lambda lines: lines[1:], "begin with a header"),
-        (lambda lines: [lines[0], "{"], "line 2 is no JSON"),
+        (lambda lines: [lines[0], "{"], "line 2 is not JSON"),
         (lambda lines: [lines[0], lines[2]], "be number 1"),
         (lambda lines: [lines[0].replace('"0001"', '"9999"')], "be of version 0001 or older"),
         (lambda lines: [lines[0], lines[1].replace('"asked"', '"sung"')], "be one of asked, told"),

@@ -11,13 +11,13 @@ from allweather.errors import require
 REPEATS = 1000
 """Outcomes of one trial, at most."""
 UNSAFE = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula."""
+"""First characters of a spreadsheet formula."""
 LONGEST = 200
 """Characters of a number or a name."""
 
 
 def number(text: str, where: str) -> float:
-    """The number that a word says.
+    """Parse a finite number.
 
     Example:
         >>> number("-1.5e3", "VALUE")
@@ -35,7 +35,7 @@ def number(text: str, where: str) -> float:
 
 
 def numbers(texts: Sequence[str] | None, where: str = "VALUE") -> list[float] | None:
-    """The outcomes of a trial, if any are told."""
+    """Parse the outcomes of a trial, if there are any."""
     given = list(texts or [])
     require(
         len(given) <= REPEATS, f"{where}...", f"be at most {REPEATS} outcomes of one trial", f"{len(given)} outcomes"
@@ -44,7 +44,7 @@ def numbers(texts: Sequence[str] | None, where: str = "VALUE") -> list[float] | 
 
 
 def clean(text: str) -> str:
-    r"""Text without characters that steer a terminal.
+    r"""Escape control characters that a terminal would interpret.
 
     Example:
         >>> clean("a\x1b[2Jb")
@@ -54,7 +54,7 @@ def clean(text: str) -> str:
 
 
 def brief(value: Any) -> str:
-    """A value as a person reads it.
+    """Format a value with six digits.
 
     Example:
         >>> brief(0.123456789), brief("oak"), brief(None)
@@ -66,12 +66,12 @@ def brief(value: Any) -> str:
 
 
 def row(values: Mapping[str, Any] | None) -> str:
-    """Named values on one line."""
+    """Format named values on one line."""
     return ", ".join(f"{clean(name)} = {brief(each)}" for name, each in (values or {}).items())
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it, exactly; numbers that are none or without end are null."""
+    """Convert a value to plain JSON types; NaN and infinity become null."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, Mapping):
@@ -82,7 +82,7 @@ def plain(value: Any) -> Any:
 
 
 def tame(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula.
+    """Escape a cell that a spreadsheet would take for a formula.
 
     Example:
         >>> tame("=1+1"), tame("oak"), tame(-3.0)

@@ -1,4 +1,4 @@
-"""Parts are found by name: every concrete subclass of a `Named` family registers itself."""
+"""A registry of parts by name: every concrete subclass of a `Named` family registers itself."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ class Named:
             for name in (kebab(cls.__name__), *cls.__dict__.get("aliases", ())):
                 taken = cls._members.get(name)
                 if taken is not None and taken.__module__.startswith("allweather."):
-                    raise InvalidInput(
-                        f"`{cls.__name__}` must have a name of its own, {name!r} is {taken.__qualname__}"
-                    )
+                    problem = f"must have a name of its own, {name!r} is {taken.__qualname__}"
+                    raise InvalidInput(problem, where=cls.__name__)
                 cls._members[name] = cls
 
     @classmethod
@@ -53,7 +52,7 @@ class Named:
 
 
 def unknown(where: str, name: object, known: Iterable[str]) -> InvalidInput:
-    """The error for a name that nothing has, with the one that was probably meant.
+    """Return the error for an unknown name, with the known name that was probably meant.
 
     Example:
         >>> unknown("method(name=...)", "erb", ["erbo", "wdrbo"])
@@ -62,7 +61,7 @@ def unknown(where: str, name: object, known: Iterable[str]) -> InvalidInput:
     names = sorted(known)
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
-    return InvalidInput(f"`{where}` knows no {name!r}; {hint}")
+    return InvalidInput(f"knows no {name!r}", where=where, remedy=hint)
 
 
 def kebab(name: str) -> str:

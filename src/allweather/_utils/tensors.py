@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from allweather.errors import InvalidInput, require, shown
+from allweather.errors import InvalidInput, require
 
 ROUNDING = 1e-12
 """Masses and radii closer than this are the same number."""
@@ -37,15 +37,14 @@ def as_tensor(data: Any, where: str) -> Tensor:
             raise TypeError
         tensor: Tensor = data.to(torch.float64)
     except (TypeError, ValueError, RuntimeError):
-        raise InvalidInput(
-            f"`{where}` must be an array of numbers, with rows of equal length, got {shown(data)}"
-        ) from None
+        requirement = "be an array of numbers, with rows of equal length"
+        raise InvalidInput(where=where, requirement=requirement, received=data) from None
     # A finite sum proves finite entries at a fraction of the cost.
     if not math.isfinite(tensor.detach().sum().item()):
         finite = torch.isfinite(tensor.detach())
         if not bool(finite.all()):
             culprit = tensor.detach()[~finite][0].item()
-            raise InvalidInput(f"`{where}` must be finite, got {culprit} among its entries")
+            raise InvalidInput(f"must be finite, got {culprit} among its entries", where=where)
     return tensor
 
 

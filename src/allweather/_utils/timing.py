@@ -1,4 +1,4 @@
-"""How many threads a computation may use, and how long its stages took."""
+"""Limits on threads, and a stopwatch for the stages of a computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worst case for people who only want this: NumPy in, NumPy out."""
+"""Worst cases of NumPy arrays."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None
     )
     if points is None:
         if distance.needs_points:
-            raise InvalidInput(
-                f"`worst_case(points=...)` must be given for {type(distance).__name__}: where are the contexts?"
-            )
+            problem = f"must be given for {type(distance).__name__}"
+            remedy = "pass the contexts, one row per value"
+            raise InvalidInput(problem, where="worst_case(points=...)", remedy=remedy)
         points = torch.zeros(table.shape[-1], 0, dtype=torch.float64)
     places = as_tensor(points, "worst_case(points=...)")
     places = places[:, None] if places.ndim == 1 else places

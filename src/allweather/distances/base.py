@@ -165,9 +165,8 @@ class Distance(Named, ABC):
         """The radius, once it is a number."""
         if isinstance(self.radius, Schedule):
             name = type(self).__name__
-            raise InvalidInput(
-                f"`{name}(radius={self.radius!r})` changes with the step: take `.at(progress)` of it first"
-            )
+            where = f"{name}(radius={self.radius!r})"
+            raise InvalidInput("changes with the step", where=where, remedy="take `.at(progress)` of it first")
         return float(self.radius)  # type: ignore[arg-type]
 
     def at(self, progress: Progress) -> Self:

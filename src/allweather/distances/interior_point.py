@@ -35,7 +35,7 @@ def minimise(
     for _ in range(ITERATIONS):
         step = state.newton(ball, p)
         ahead = state.moved(step)
-        if not bool(torch.isfinite(ahead.q).all()):  # rounding has the last word: what is reached must do
+        if not bool(torch.isfinite(ahead.q).all()):  # limited by rounding: return what was reached
             break
         state, trial = ahead, step.promising(ball)
         if not len(trial):
@@ -55,7 +55,7 @@ def minimise(
         for row in rows.split(len(rows) if len(rows) < len(values) else 1):
             q[row], multiplier[row] = minimise(ball, values[row], p, radius[row])
         return q, multiplier
-    # It is as near as rounding lets it come; its gap says whether that is near enough.
+    # As accurate as rounding allows; the duality gap tells whether that is enough.
     nearest = state.q / state.q.sum(-1, keepdim=True)
     if bool((ball.duality_gap(nearest, state.multiplier, values, p, radius) > 1e-4).any()):
         raise AllweatherError("MMD: the interior point method left a decision unsolved")
@@ -63,7 +63,7 @@ def minimise(
 
 
 class _Step(NamedTuple):
-    """One Newton step, relative to q and z, and what it says about the support."""
+    """One Newton step, relative to q and z, and its estimate of the support."""
 
     u: Tensor  # (b, n) relative change of q
     v: Tensor  # (b, n) relative change of z

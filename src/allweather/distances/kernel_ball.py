@@ -43,9 +43,8 @@ class KernelBall:
     def __init__(self, matrix: Tensor, jitter: float) -> None:
         spectrum, vectors = torch.linalg.eigh(matrix)
         if spectrum[0].item() < -1e-8 * len(matrix) * matrix.abs().max().item():
-            raise InvalidInput(
-                f"`MMD(kernel=...)` must be positive semi-definite, got the eigenvalue {spectrum[0].item():.3g}"
-            )
+            problem = f"must be positive semi-definite, got the eigenvalue {spectrum[0].item():.3g}"
+            raise InvalidInput(problem, where="MMD(kernel=...)")
         self.gram = matrix + jitter * torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
         spectrum = spectrum.clamp_min(0).flip(0)
         self.floor = jitter

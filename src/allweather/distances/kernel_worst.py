@@ -114,7 +114,7 @@ class _Search:
         self._settle((self.relaxed >= 0).all(-1), self.relaxed, torch.where(flat, 0.0, 1 / step))
 
     def _point_mass(self) -> None:
-        """Where the ball reaches a point mass on the lowest value nothing is left to lose."""
+        """Set the worst case to the lowest value where the ball contains the point mass on it."""
         lowest = self.height[self.rows].argmin(-1)
         reached = self.ball.to_points(self.p)[lowest] <= self.radius[self.rows].squeeze(-1)
         self._settle(reached, one_hot(lowest, len(self.p)).to(self.p.dtype), torch.zeros_like(self.radius[self.rows]))

@@ -79,7 +79,7 @@ class MMD(Distance):
 
         def limit(values: Tensor) -> Tensor:
             flat = values.reshape(-1, values.shape[-1])
-            lowest = flat.amin(-1, keepdim=True)  # what all values share says nothing, and costs digits
+            lowest = flat.amin(-1, keepdim=True)  # a common offset does not matter, and costs digits
             limit = bracketed(ball, flat - lowest, p, radius).ceiling(alpha, beta) + alpha * lowest[:, 0]
             return limit.reshape(values.shape[:-1])
 

@@ -227,6 +227,8 @@ def _require_conjugates(distance: Phi) -> None:
     if bool(wrong.any()):
         at, given, reached = (part[wrong][0].item() for part in (s, conjugate, largest))
         raise InvalidInput(
-            f"`{where}` must be convex conjugates, but at s = {at:g} the conjugate is {given:.4g} and "
-            f"s u - phi(u) reaches {reached:.4g}; if phi grows only linearly, give its `recession`"
+            f"must be convex conjugates, but at s = {at:g} the conjugate is {given:.4g} and s u - phi(u) "
+            f"reaches {reached:.4g}",
+            where=where,
+            remedy="if phi grows only linearly, give its `recession`",
         )

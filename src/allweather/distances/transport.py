@@ -21,7 +21,7 @@ from allweather.contexts import Reference
 from allweather.distances.base import Worst
 
 LINES = 10_000
-"""Crossings to look at before what is left of the search is rounding."""
+"""Maximum number of crossings to evaluate; beyond it only rounding is left."""
 TABLE = 2**18
 """Entries of one block of the table of costs, small enough to stay in cache."""
 
@@ -147,7 +147,7 @@ class Anywhere(Transport):
         return pairwise(self.points[self.sources], self.points, self.norm)
 
     def targets(self, values: Tensor, multiplier: Tensor) -> Tensor:
-        """By looking at every pair."""
+        """Compare every pair."""
         rows = max(1, TABLE // self.costs.numel())
         blocks = zip(values.split(rows), multiplier.split(rows), strict=True)
         return torch.cat([(v[:, None, :] + m[:, None, None] * self.costs).argmin(-1) for v, m in blocks])

@@ -76,7 +76,7 @@ def _transport(difference: np.ndarray, costs: np.ndarray) -> float:
     rows, columns = len(surplus), len(deficit)
     leaving = np.kron(np.eye(rows), np.ones(columns))
     arriving = np.kron(np.ones(rows), np.eye(columns))
-    # All that leaves arrives, so the last arrival follows from the others; saying it twice invites rounding trouble.
+    # Mass is conserved, so the last column constraint follows from the others; including it is ill-conditioned.
     import scipy.optimize
     import scipy.sparse
 

@@ -1,4 +1,4 @@
-"""From the past of a study to its next play, where control sets can be chosen: one engine per set, one surrogate."""
+"""The engine of a study with control sets: one engine per set, one surrogate for all."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLAY = 3
-"""The stream of random numbers that scores draw from: the same for all sets, so that they see the same function."""
+"""The stream of random numbers for scores: the same for all sets, so that they see the same sample function."""
 
 
 class ControlledEngine:
-    """Engines for every control set, which share what is known about the function."""
+    """Engines for every control set, which share one surrogate."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ControlledEngine:
         constraints: Sequence[LinearConstraint] = (),
         candidates: Tensor | None = None,
     ) -> None:
-        """Engines like `template`, one for each set of `control` and one for the surrogate of all variables."""
+        """Create engines like `template`, one for each set of `control` and one for the surrogate of all variables."""
         for limit in constraints:
             strange = [name for name in limit.coefficients if name not in space.decisions]
             require(not strange, "Study(constraints=...)", f"name variables among {list(space.decisions)}", strange)
@@ -70,7 +70,7 @@ class ControlledEngine:
 
     @property
     def parts(self) -> Parts:
-        """Those of all variables together."""
+        """The parts of all variables together."""
         return self.whole.parts
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ class ControlledEngine:
 
     @property
     def seed(self) -> int:
-        """The study's."""
+        """The seed of the study."""
         return self.whole.seed
 
     @property
@@ -94,20 +94,20 @@ class ControlledEngine:
         return self.whole.watch
 
     def ledger(self, history: History) -> Ledger:
-        """What was played and paid so far; data from before were free."""
+        """Return the trials and costs so far; past data were free."""
         played = [(t.decision, t.cost) for t in history.trials if t.asked and t.cost is not None]
         outcomes = history.observations.values
         lowest = float(outcomes.min()) if len(outcomes) else 0.0
         return Ledger.of([split.control for split, _ in self.sides.values()], self.budget, played, lowest)
 
     def _side_of(self, trial: Trial) -> tuple[Split, Engine]:
-        """The split that a trial was asked under, and its engine."""
+        """Return the control set that a trial was asked under, as a split, and its engine."""
         known, names = sorted(map(sorted, self.sides)), frozenset(trial.decision)
         require(names in self.sides, f"trial {trial.number}", f"decide one of the control sets {known}", trial.decision)
         return self.sides[names]
 
     def decide(self, history: History, situation: Situation) -> Plan:
-        """The next play: a control set, values for its variables, and what it costs."""
+        """Return the next decision: a control set, values for its variables, and its cost."""
         ledger = self.ledger(history)
         if len(history.complete) < self.whole.initial:
             return self._first(ledger)
@@ -128,7 +128,7 @@ class ControlledEngine:
         return self._plan(split, Plan.of(split.space, decision, fitted))
 
     def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
-        """What is believed under the best set, its best values, and what less money would buy."""
+        """Return the posterior view under the best set, with the best decision of every set by cost."""
         posterior = self.whole.posterior(history)
         rows, outlooks, scores = [], [], list[float]()
         columns = ["control", "cost", "value", "score", *self.whole.search.box]
@@ -155,7 +155,7 @@ class ControlledEngine:
         return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
 
     def _first(self, ledger: Ledger) -> Plan:
-        """Spread values for the cheapest sets, one after the other: a look around costs least there."""
+        """Return a decision of the initial design, over the cheapest sets in turn."""
         affordable = ledger.affordable
         cheapest = min(each.exact_cost for each in affordable)
         sets = [each for each in affordable if each.exact_cost == cheapest]
@@ -177,7 +177,7 @@ class ControlledEngine:
         return Side(control, belief, engine.search)
 
     def _aware(self, history: History, posterior: Posterior, generator: Generator) -> Posterior:
-        """The posterior if pending plays turn out as expected and failed ones as badly as any."""
+        """Return the posterior given pending trials at their expected outcome, failed ones at the worst one seen."""
         pending = self._points([t for t in history.trials if t.state == "pending"], history, generator)
         failed = self._points([t for t in history.trials if t.state == "failed"], history, generator)
         if len(pending):
@@ -188,7 +188,7 @@ class ControlledEngine:
         return posterior
 
     def _points(self, trials: list[Trial], history: History, generator: Generator) -> Tensor:
-        """All variables (m, d) of trials, what was left alone drawn from what is believed about it."""
+        """Return all variables (m, d) of trials; unknown contexts are drawn from the context model."""
         box, rows = self.whole.search.box, []
         for trial in trials:
             row = {**trial.decision, **(trial.context or {})}
@@ -203,18 +203,18 @@ class ControlledEngine:
 
 
 def _for_split(composition: Composition, split: Split, space: Space) -> Composition:
-    """The composition with what its context model says about the variables that are left alone."""
+    """Return the composition with its context model for the variables that are not controlled."""
     context = composition.context
     if context is None or not split.left:
         return composition
     try:
         return replace(composition, context=context.among(split.left, list(space.variables)))
     except InvalidInput as trouble:
-        raise InvalidInput(f"{split.control!r} leaves {', '.join(split.left)} alone: {trouble}") from None
+        raise trouble.within(f"{split.control!r}, which does not control {', '.join(split.left)}") from None
 
 
 def _frontier(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:
-    """The best of each set, cheapest first, and which of them no cheaper one equals."""
+    """Return the best decision of each set, cheapest first, and which of them are on the frontier."""
     import pandas as pd
 
     ordered = pd.DataFrame(rows, columns=columns).sort_values(

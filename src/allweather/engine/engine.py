@@ -27,7 +27,7 @@ from allweather.trials import Row, Trial
 from allweather.trials.history import History
 
 ASK, DESIGN, RECOMMEND = range(3)
-"""Streams of random numbers that do not disturb each other."""
+"""Independent streams of random numbers."""
 
 
 class Situation(NamedTuple):
@@ -36,16 +36,16 @@ class Situation(NamedTuple):
     context: Tensor | None = None
     """(1, d_c) the context itself."""
     forecast: ContextModel | None = None
-    """Its distribution this time."""
+    """Its distribution for this decision."""
 
     @classmethod
     def of(
         cls, space: Space, context: Row | None, forecast: ContextModel | None, where: str, controlled: bool = False
     ) -> Situation:
-        """A situation in the user's words, checked; where control sets can be chosen there is none to tell."""
-        said = next((each for each in (context, forecast) if each is not None), None)
-        fits = said is None or not controlled
-        require(fits, f"{where}(context=..., forecast=...)", "be left out where there are control sets", said)
+        """Check a context or a forecast that the user gave; with control sets neither is allowed."""
+        given = next((each for each in (context, forecast) if each is not None), None)
+        fits = given is None or not controlled
+        require(fits, f"{where}(context=..., forecast=...)", "not be given with control sets", given)
         both = context is not None and forecast is not None
         require(not both, f"{where}(context=..., forecast=...)", "not both be given", (context, forecast))
         fits = forecast is None or isinstance(forecast, ContextModel)
@@ -54,13 +54,13 @@ class Situation(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to do next, in the user's units."""
+    """The next decision, in the user's units."""
 
     decision: dict[str, Value]
     fitted: Hyperparameters | None = None
-    """What the surrogate was fitted to be, where it was asked."""
+    """The hyperparameters of the surrogate, where it was used."""
     left: tuple[str, ...] = ()
-    """Variables to leave alone."""
+    """Variables that are not controlled."""
     cost: float | None = None
 
     @classmethod
@@ -102,14 +102,14 @@ class Engine:
         return [type(part).__name__ for part in (self.parts.objective, self.parts.acquisition)]
 
     def decide(self, history: History, situation: Situation) -> Plan:
-        """The next decision, and the hyperparameters it was chosen with."""
+        """Return the next decision, and the hyperparameters it was chosen with."""
         if len(history.complete) < self.initial:
             asked = sum(trial.asked for trial in history.trials)
             return Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
         generator = self.generator(ASK, len(history.trials))
         belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
         fitted = belief.surrogate.hyperparameters
-        pending, failed = history.unresolved(self._usual(belief, situation), belief.generator)
+        pending, failed = history.unresolved(self._pending_reference(belief, situation), belief.generator)
         belief = condition_on_pending(belief, pending, failed)
         if self.parts.acquisition.uses_field:
             with self.watch("factorise"):
@@ -121,11 +121,11 @@ class Engine:
             return Plan.of(history.space, keep_apart(decision, waiting, score, self.search, belief.generator), fitted)
 
     def design(self, n: int) -> Tensor:
-        """The first `n` decisions (n, d_x), before anything is known."""
+        """Return the first `n` decisions (n, d_x) of the initial design."""
         return self.search.sample(n, self.generator(DESIGN, 0))
 
     def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
-        """What is believed, and the decision whose objective is best under the posterior mean."""
+        """Return the posterior view, with the decision whose objective is best under the posterior mean."""
         parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
         generator = self.generator(RECOMMEND, history.revision)
         belief = self.belief(history, self.posterior(history), parts, generator, situation)
@@ -133,7 +133,7 @@ class Engine:
         return Outlook(history.space, history.sign, belief, best, constraints=limits)
 
     def best_expected(self, belief: Belief) -> Best:
-        """The decision whose objective is best under the posterior mean."""
+        """Return the decision whose objective is best under the posterior mean."""
         with self.watch("factorise"):
             _ = belief.field
         with self.watch("maximise"):
@@ -155,7 +155,7 @@ class Engine:
         with self.watch("reference"):
             if situation.context is None or parts.context is None:
                 reference = parts.reference(observations, step, generator, situation.forecast)
-            else:  # nothing is uncertain about the context: the objective is the outcome itself
+            else:  # the context is certain: the objective is the outcome itself
                 reference = Reference(situation.context, torch.ones(1, dtype=torch.float64))
                 parts = replace(parts, objective=Expectation())
         progress = Progress(
@@ -165,11 +165,11 @@ class Engine:
             information_gain=posterior.information_gain,
             contexts=len(reference.points),
         )
-        learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with what was seen of contexts
+        learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with the number of contexts seen
         return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator)
 
-    def _usual(self, belief: Belief, situation: Situation) -> Reference:
-        """What other trials' contexts are drawn from: this trial's own situation says nothing about them."""
+    def _pending_reference(self, belief: Belief, situation: Situation) -> Reference:
+        """Return the reference that contexts of pending trials are drawn from: a forecast concerns this trial only."""
         if situation == Situation() or self.parts.context is None or isinstance(self.parts.context, Forecast):
             return belief.reference
         return self.parts.reference(belief.observations, belief.step, belief.generator)
@@ -192,6 +192,6 @@ class Engine:
         return history.observations.without_contexts() if self.parts.context is None else history.observations
 
     def generator(self, stream: int, number: int) -> Generator:
-        """Random numbers that depend on the seed and the place in the study only."""
+        """Return random numbers that depend on the seed and the place in the study only."""
         state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
         return torch.Generator().manual_seed(int(state) % 2**63)

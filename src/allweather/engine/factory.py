@@ -1,4 +1,4 @@
-"""From the arguments of a study to the engine that carries it out."""
+"""From the arguments of a study to its engine, and from the engine to proposals and posterior views."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from torch import Tensor
 
 from allweather.acquisition.optimize import Search
 from allweather.engine.controlled import ControlledEngine
-from allweather.engine.engine import Engine
-from allweather.errors import require, require_count
+from allweather.engine.engine import Engine, Situation
+from allweather.engine.posterior_view import Outlook
+from allweather.errors import InvalidInput, require, require_count
 from allweather.methods import method as named_method
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
-from allweather.space import LinearConstraint, Space
+from allweather.objectives import Objective
+from allweather.space import LinearConstraint, Row, Space
+from allweather.trials import History, Trial
 
+SIGNS = {"maximize": 1, "minimize": -1}
 COLUMNS = ("value", "state", "trial", "believed", "worst", "left", "cost", "control", "frontier")
 """Columns of tables that have a column per variable too."""
 
@@ -49,16 +53,22 @@ class EngineFactory:
     """What every decision must meet, and how a study begins."""
 
     space: Space
-    sign: int
-    """1 where larger outcomes are better, -1 where smaller ones are."""
+    direction: str = "maximize"
     constraints: tuple[LinearConstraint, ...] = ()
-    candidates: Tensor | None = None
-    """(m, d_x) the only decisions that may be chosen, encoded."""
+    candidates: Any = None
+    """The only decisions that may be chosen, if not all: rows in the user's units."""
     initial: int | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_space(self.space)
+        require(self.direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", self.direction)
         check_start(self.initial, self.seed)
+
+    @property
+    def sign(self) -> int:
+        """1 where larger outcomes are better, -1 where smaller ones are."""
+        return SIGNS[self.direction]
 
     def engine(self, composition: Composition, control: Control | None) -> Engine | ControlledEngine:
         """Return the engine of a composition, with one engine per control set where there are any."""
@@ -69,15 +79,17 @@ class EngineFactory:
             require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
             return self._engine(composition, self.constraints)
         template = self._engine(Composition(), ())
-        return ControlledEngine(
-            composition, self.space, control, template, self.sign, self.constraints, self.candidates
-        )
+        return ControlledEngine(composition, self.space, control, template, self.sign, self.constraints, self._encoded)
+
+    @property
+    def _encoded(self) -> Tensor | None:
+        return None if self.candidates is None else self.space.decisions.encode(self.candidates)
 
     def _engine(self, composition: Composition, constraints: tuple[LinearConstraint, ...]) -> Engine:
         columns = self.space.decisions.columns + self.space.contexts.columns
         return Engine(
             parts=composition.on(self.space, self.sign),
-            search=Search(self.space.decisions, constraints, self.candidates),
+            search=Search(self.space.decisions, constraints, self._encoded),
             initial=max(5, columns + 1) if self.initial is None else self.initial,
             seed=self.seed,
         )
@@ -94,3 +106,45 @@ def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:
     require_count(seed, f"{caller}(seed=...)")
     if initial is not None:
         require_count(initial, f"{caller}(initial=...)", low=1)
+
+
+def propose(
+    engine: Engine | ControlledEngine, history: History, count: int, situation: Situation, context: Row | None
+) -> list[Trial]:
+    """Return the next trials of a history, each given those before it as pending.
+
+    Args:
+        engine: of the study.
+        history: its trials so far.
+        count: how many trials to propose.
+        situation: what is known about the coming context.
+        context: the context in the user's units, if it is known.
+    """
+    trials = []
+    for _ in range(count):
+        trials.append(engine.decide(history, situation).trial(history, context))
+        history = history.asked(trials[-1])
+    return trials
+
+
+def view_posterior(
+    engine: Engine | ControlledEngine,
+    history: History,
+    situation: Situation,
+    objective: Objective | None,
+    caller: str,
+) -> Outlook:
+    """Return the posterior view of a history that has at least one complete trial.
+
+    Args:
+        engine: of the study.
+        history: its trials so far, or an earlier part of them.
+        situation: what is known about the coming context.
+        objective: another objective than the study's.
+        caller: what the user called, for errors.
+    """
+    if not len(history.observations):
+        raise InvalidInput("needs at least one complete trial (context and value), got none", where=f"{caller}()")
+    fits = objective is None or isinstance(objective, Objective)
+    require(fits, f"{caller}(objective=...)", "be an objective such as Expectation()", objective)
+    return engine.outlook(history, situation, objective)

@@ -1,4 +1,4 @@
-"""One study, split in several ways: what is a decision under one control set happens by itself under another."""
+"""Splits: the variables of a study as decisions and contexts, which differ between control sets."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from allweather.surrogates.observations import Observations
 from allweather.trials.history import History
 
 ENOUGH = 5
-"""Contexts that were seen together tell how they depend on each other, from so many on."""
+"""Number of joint observations from which the joint law of contexts is learned."""
 SPREAD = 64
-"""Points that stand for a variable which was never left alone."""
+"""Points of a variable that was always controlled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Split:
     space: Space
     """Its variables as decisions, all others as contexts."""
     order: tuple[int, ...]
-    """Which column of all variables side by side each column of the split is."""
+    """For each column of the split, its index among the columns of all variables."""
 
     @classmethod
     def of(cls, control: ControlSet, space: Space) -> Split:
@@ -53,21 +53,21 @@ class Split:
 
     @property
     def left(self) -> tuple[str, ...]:
-        """The variables that are left alone."""
+        """The variables that are not controlled."""
         return tuple(self.space.contexts)
 
 
 @dataclass(frozen=True, eq=False)
 class SplitHistory(History):
-    """The same trials, as they look under one control set."""
+    """The trials of a study, as they look under one control set."""
 
     split: Split | None = None
     outcomes: Observations | None = field(default=None, repr=False)
-    """With all variables side by side."""
+    """The outcomes with all variables as decisions."""
 
     @classmethod
     def under(cls, split: Split, history: History) -> SplitHistory:
-        """A history that knows all variables, seen through a split."""
+        """Return a history of all variables under a split."""
         return cls(
             split.space,
             history.sign,
@@ -90,14 +90,14 @@ class SplitHistory(History):
 
     @property
     def contexts_seen(self) -> int:
-        """How often the variable that was left alone least often was."""
+        """The smallest number of observations among the variables that are not controlled."""
         rows = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
         counts = [sum(name in row for row in rows) for name in self.space.contexts]
         return min(counts) if counts else len(self.complete)
 
 
 def left_alone(rows: Sequence[Mapping[str, Value]], box: Box) -> Tensor:
-    """Contexts (m, d_c) to learn the law of a box's variables from, given what happened in each trial.
+    """Return contexts (m, d_c) to learn the law of a box's variables from, given the context of each trial.
 
     Trials that left all of them alone count as they are. While these are fewer than 5, the newest values of each
     variable when it was left alone are put together at random; a variable that never was is taken to be uniform.
@@ -122,7 +122,7 @@ def left_alone(rows: Sequence[Mapping[str, Value]], box: Box) -> Tensor:
 
 
 def _uniform(box: Box, n: int, source: np.random.Generator) -> Tensor:
-    """Values (n, columns) of one variable, each as likely as any other."""
+    """Return values (n, columns) of one variable, drawn uniformly."""
     (variable,) = (v.variable if isinstance(v, Context) else v for v in box.values())
     if isinstance(variable, Integer):
         levels = variable.upper - variable.lower
@@ -131,7 +131,7 @@ def _uniform(box: Box, n: int, source: np.random.Generator) -> Tensor:
 
 
 def columns_of(names: Sequence[str], box: Box) -> list[int]:
-    """Where the columns of some variables are among those of a box."""
+    """Return the indices of some variables' columns among those of a box."""
     columns: list[int] = []
     start = 0
     for name, variable in box.items():
@@ -141,14 +141,16 @@ def columns_of(names: Sequence[str], box: Box) -> list[int]:
 
 
 def within(constraints: Sequence[LinearConstraint], control: ControlSet) -> tuple[LinearConstraint, ...]:
-    """The constraints that a control set can meet; one that it could meet only by luck is refused."""
+    """Return the constraints on a control set; one that also depends on other variables is refused."""
     kept = []
     for each in constraints:
         names = set(each.coefficients)
         inside = names & set(control.variables)
         if inside and inside != names:
             alone = ", ".join(sorted(names - inside))
-            raise InvalidInput(f"`Study(constraints=...)`: {control!r} leaves {alone} alone, of which {each} depends")
+            problem = f"must depend on controlled variables only: {each} depends on {alone}"
+            place = f"{control!r}, which does not control {alone}"
+            raise InvalidInput(problem, where="Study(constraints=...)", path=(place,))
         if inside:
             kept.append(each)
     return tuple(kept)

@@ -1,4 +1,4 @@
-"""A method is a choice of parts: what is believed about the context, what is wanted, and how to look for it."""
+"""Compositions: a method is a choice of context model, objective, acquisition, surrogate and control rule."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Composition:
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
     ) -> Composition:
-        """This composition with the given parts in place of its own."""
+        """Return this composition with the given parts in place of its own."""
         return Composition(
             self.context if context is None else context,
             self.objective if objective is None else objective,
@@ -72,7 +72,7 @@ class Composition:
         )
 
     def on(self, space: Space, sign: int) -> Parts:
-        """All four parts, bound to a space and a direction."""
+        """Return all parts, bound to a space and a direction."""
         smooth = all(isinstance(_inner(variable), Real) for variable in space.contexts.values())
         context = self.context or (KDE() if smooth else Empirical())
         robust = DRO(TotalVariation(DensityRadius())) if len(space.contexts) else Expectation()
@@ -91,7 +91,7 @@ class Parts:
     """A composition bound to a space."""
 
     context: ContextModel | None
-    """None where nothing happens that is not decided, or it is not looked at."""
+    """None where there are no contexts, or they are ignored."""
     objective: Objective
     acquisition: Acquisition
     surrogate: Surrogate
@@ -100,7 +100,7 @@ class Parts:
     def reference(
         self, observations: Observations, step: int, generator: Generator, forecast: ContextModel | None = None
     ) -> Reference:
-        """What is believed about the context now, on legal contexts only."""
+        """Return the context model's reference at this step, on legal contexts only."""
         if self.context is None:
             return Ignored().reference(observations.seen, step, generator)
         model = self.context if forecast is None else forecast.on(self.space)

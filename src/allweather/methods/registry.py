@@ -10,38 +10,39 @@ from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput
 from allweather.methods.composition import Composition
 
-Recipe = Callable[..., Composition]
-_RECIPES: dict[str, Recipe] = {}
+Factory = Callable[..., Composition]
+_METHODS: dict[str, Factory] = {}
 
 
-def named(recipe: Recipe) -> Recipe:
-    """Makes a function the recipe of the method called like it."""
-    _RECIPES[recipe.__name__.replace("_", "-")] = recipe
-    return recipe
+def named(factory: Factory) -> Factory:
+    """Register a function as the method of its name."""
+    _METHODS[factory.__name__.replace("_", "-")] = factory
+    return factory
 
 
 def methods() -> dict[str, str]:
-    """The methods by name, with what each is.
+    """Return the methods by name, with a description of each.
 
     Example:
         >>> methods()["erbo"]
         'The empirical mean of the upper bound (wasserstein, Sec. 5).'
     """
-    return {name: (inspect.getdoc(recipe) or "").partition("\n")[0] for name, recipe in sorted(_RECIPES.items())}
+    return {name: (inspect.getdoc(factory) or "").partition("\n")[0] for name, factory in sorted(_METHODS.items())}
 
 
 def method(name: str, **settings: Any) -> Composition:
-    """The composition called `name`, with some of its settings changed.
+    """Return the composition of a method, with some of its settings changed.
 
     Example:
         >>> method("sbo-kde", width=2.0).acquisition
         UCB(width=2.0)
     """
-    recipe = _RECIPES.get(name) if isinstance(name, str) else None
-    if recipe is None:
-        raise unknown("method(name=...)", name, _RECIPES)
-    known = list(inspect.signature(recipe).parameters)
+    factory = _METHODS.get(name) if isinstance(name, str) else None
+    if factory is None:
+        raise unknown("method(name=...)", name, _METHODS)
+    known = list(inspect.signature(factory).parameters)
     strange = [setting for setting in settings if setting not in known]
     if strange:
-        raise InvalidInput(f"`method({name!r}, {strange[0]}=...)` has no such setting; it has {', '.join(known)}")
-    return recipe(**settings)
+        where, remedy = f"method({name!r}, {strange[0]}=...)", f"it has {', '.join(known)}"
+        raise InvalidInput("has no such setting", where=where, remedy=remedy)
+    return factory(**settings)

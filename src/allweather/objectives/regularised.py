@@ -125,5 +125,5 @@ def _require_radius(objective: VarianceRegularised | RangeRegularised | Lipschit
 
 def _number(objective: VarianceRegularised | RangeRegularised | LipschitzRegularised) -> float:
     if isinstance(objective.radius, Schedule):
-        raise InvalidInput(f"`{objective!r}` changes with the step: take `.at(progress)` of it first")
+        raise InvalidInput("changes with the step", where=f"{objective!r}", remedy="take `.at(progress)` of it first")
     return objective.radius

@@ -13,7 +13,7 @@ from allweather.errors import is_number, require, require_count, require_number
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study has come: all that a schedule may look at.
+    """The progress of a study, on which schedules depend.
 
     Example:
         >>> PowerLaw(0.3, 0.5)(Progress(step=9))

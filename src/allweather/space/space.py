@@ -1,4 +1,4 @@
-"""Spaces of named variables: decisions are chosen, contexts happen. Encoded points are float64 tensors in [0, 1]."""
+"""Spaces of named variables, decisions and contexts. Encoded points are float64 tensors in [0, 1]."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from allweather.errors import InvalidInput, require, shown
+from allweather.errors import InvalidInput, name_mismatch, require
 from allweather.space.variables import Choice, Context, Integer, Real, Value, Variable
 
 __all__ = ["Box", "Choice", "Context", "Integer", "Real", "Space", "Variable"]
@@ -47,7 +47,7 @@ class Box(Mapping[str, Variable]):
         return sum(variable.columns for _, variable in self.variables)
 
     def encode(self, rows: Row | Sequence[Row]) -> Tensor:
-        """Rows of named values in the user's units (dictionaries or a DataFrame) as points (b, columns) of the cube."""
+        """Encode rows of named values in the user's units (dictionaries or a DataFrame) as points (b, columns)."""
         if hasattr(rows, "to_dict"):  # a pandas DataFrame, or one row of it
             rows = rows.to_dict("records") if getattr(rows, "ndim", 2) == 2 else rows.to_dict()
         named = isinstance(rows, Mapping | Sequence) and not isinstance(rows, str)
@@ -59,12 +59,12 @@ class Box(Mapping[str, Variable]):
         return torch.tensor(encoded, dtype=torch.float64).reshape(len(encoded), self.columns)
 
     def decode(self, points: Tensor) -> list[dict[str, Value]]:
-        """Points (b, columns) of the unit cube as rows of named values in the user's units."""
+        """Decode points (b, columns) of the unit cube to rows of named values in the user's units."""
         self._require_points(points, "Box.decode(points=...)")
         return [self._decode_row(row) for row in points.tolist()]
 
     def snap(self, points: Tensor) -> Tensor:
-        """The legal points (b, columns) of the unit cube that are nearest to the given ones.
+        """Return the legal points (b, columns) of the unit cube that are nearest to the given ones.
 
         Example:
             >>> box = Space(size=Integer(0, 4), wood=Choice("oak", "ash")).decisions
@@ -82,15 +82,10 @@ class Box(Mapping[str, Variable]):
         require(bool(torch.isfinite(points).all()), where, "be finite", "NaN or infinity")
 
     def _encode_row(self, row: Row) -> list[float]:
-        missing = [name for name in self if name not in row]
-        unknown = [name for name in row if name not in self]
-        if missing or unknown:
-            told = " and ".join(
-                f"{what} {', '.join(map(repr, names))}"
-                for what, names in (("lacks", missing), ("has unknown", unknown))
-                if names
-            )
-            raise InvalidInput(f"{self.role} {shown(dict(row))} {told}; its variables are {', '.join(self) or 'none'}")
+        mismatch = name_mismatch(self, row)
+        if mismatch:
+            variables = f"its variables are {', '.join(self) or 'none'}"
+            raise InvalidInput(mismatch, where=self.role, received=dict(row), remedy=variables)
         return [unit for name, variable in self.variables for unit in variable.encode(row[name], f"{self.role} {name}")]
 
     def _decode_row(self, row: list[float]) -> dict[str, Value]:
@@ -102,7 +97,7 @@ class Box(Mapping[str, Variable]):
 
 
 class Space:
-    """All variables of a problem by name; those wrapped in `Context` happen, the others are decided.
+    """All variables of a problem by name; those wrapped in `Context` are uncontrolled, the others are decisions.
 
     Example:
         >>> space = Space(order=Real(0, 10), demand=Context(0, 1))
@@ -120,9 +115,9 @@ class Space:
             )
         self._variables = dict(variables)
         decided = tuple((n, v) for n, v in variables.items() if not isinstance(v, Context))
-        happening = tuple((n, v) for n, v in variables.items() if isinstance(v, Context))
+        uncontrolled = tuple((n, v) for n, v in variables.items() if isinstance(v, Context))
         self.decisions = Box("decision", decided)
-        self.contexts = Box("context", happening)
+        self.contexts = Box("context", uncontrolled)
 
     @property
     def variables(self) -> dict[str, Variable]:
@@ -131,12 +126,12 @@ class Space:
 
     @property
     def joint(self) -> Box:
-        """All variables side by side, as if all were decided."""
+        """All variables side by side, as if all were decisions."""
         plain = [(n, v.variable if isinstance(v, Context) else v) for n, v in self._variables.items()]
         return Box("variable", tuple(plain))
 
     def controlling(self, names: Collection[str]) -> Space:
-        """The same variables when exactly `names` are decided and all others happen.
+        """Return the same variables with exactly `names` as decisions and all others as contexts.
 
         Example:
             >>> farm = Space(ph=Real(4, 9), nh3=Real(0, 1))

@@ -1,4 +1,4 @@
-"""Values of variables parsed from text, and variables described in a few words."""
+"""Values of variables parsed from text, and descriptions of variables."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from allweather._utils.formatting import LONGEST, number
 from allweather._utils.registry import unknown
-from allweather.errors import InvalidInput, require, shown
+from allweather.errors import InvalidInput, require
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
 
 
 def assignments(pairs: Sequence[str], variables: Mapping[str, Variable], option: str) -> dict[str, Value]:
-    """What `name=value` words say about variables, each in its variable's type.
+    """Parse `name=value` pairs, each value in its variable's type.
 
     Example:
         >>> from allweather.space.variables import Real
@@ -33,28 +33,31 @@ def assignments(pairs: Sequence[str], variables: Mapping[str, Variable], option:
 
 
 def value(text: str, variable: Variable, where: str) -> Value:
-    """A word as a value of a variable."""
+    """Parse text as a value of a variable."""
     inner = variable.variable if isinstance(variable, Context) else variable
     if isinstance(inner, Choice):
         options = {str(option): option for option in inner.options}
         if text not in options:
-            raise InvalidInput(f"`{where}` must be one of {', '.join(options)}, got {shown(text)}")
+            raise InvalidInput(where=where, requirement=f"be one of {', '.join(options)}", received=text)
         return options[text]
     found = number(text, where)
     return int(found) if isinstance(inner, Integer) and found.is_integer() else found
 
 
-def described(variable: Variable) -> str:
-    """A variable in a few words.
+def describe(variable: Variable) -> str:
+    """Describe a variable in a few words.
 
     Example:
-        >>> described(Context(0, 9))
-        'happens, 0 to 9'
+        >>> describe(Context(0, 9))
+        'context, 0 to 9'
     """
     inner = variable.variable if isinstance(variable, Context) else variable
-    role = "happens" if isinstance(variable, Context) else "decided"
+    role = "context" if isinstance(variable, Context) else "decision"
     if isinstance(inner, Choice):
         return f"{role}, {' | '.join(str(option) for option in inner.options)}"
     limits: Any = inner
-    kind = "whole, " if isinstance(inner, Integer) else "log scale, " if limits.log else ""
+    kind = "integer, " if isinstance(inner, Integer) else "log scale, " if limits.log else ""
     return f"{role}, {kind}{limits.lower:g} to {limits.upper:g}"
+
+
+described = describe

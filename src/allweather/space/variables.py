@@ -130,7 +130,7 @@ class Choice(Variable):
         object.__setattr__(self, "options", options)
         for option in options:
             named = isinstance(option, (str, Integral)) or (is_number(option) and math.isfinite(option))
-            require(named, "Choice(...)", "name its options by words, numbers or truth values", option)
+            require(named, "Choice(...)", "name its options by text, numbers or truth values", option)
         distinct = len(set(options)) == len(options)
         require(len(options) >= 2 and distinct, "Choice(...)", "name two or more distinct options", options)
 
@@ -157,7 +157,7 @@ class Choice(Variable):
 
 @dataclass(frozen=True, init=False)
 class Context(Variable):
-    """A variable that is not chosen but happens: `Context(0, 1)`, or any variable, `Context(Choice("dry", "wet"))`."""
+    """A variable that is not controlled: `Context(0, 1)`, or any variable, `Context(Choice("dry", "wet"))`."""
 
     variable: Variable
 

@@ -1,8 +1,7 @@
-"""A database that studies are kept in: opened safely, brought up to date, and clear about what went wrong."""
+"""The database of studies: connections, transactions, schema upgrades, and errors in words."""
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,12 +13,13 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchM
 from sqlalchemy.pool import NullPool
 
 from allweather.errors import Conflict, InvalidInput, StorageError, require
+from allweather.storage.file_lock import locked
 from allweather.storage.migrations import VERSION
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 727_407
 """Of all advisory locks in a PostgreSQL database, ours have this first number."""
-PATIENCE = 30
+BUSY_TIMEOUT = 30
 """Seconds to wait for another worker that is writing."""
 
 
@@ -37,50 +37,50 @@ class Database:
                 raise
             shown = f"{str(url).partition('://')[0]}://..." if "@" in str(url) else repr(url)  # it may hold a password
             raise InvalidInput(
-                f"`storage` must be a database's address such as sqlite:///study.db, got {shown}"
+                f"must be a database's address such as sqlite:///study.db, got {shown}", where="storage"
             ) from trouble
         self.address = parsed.render_as_string(hide_password=True)
         self._file = Path(parsed.database or "").absolute().resolve()
         if parsed.get_backend_name() == "sqlite":
-            _make_safe(self.engine)
+            _configure_sqlite(self.engine)
         self._update()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is kept whole or not at all."""
-        with self._explained(), self.engine.connect() as connection:
+        """A write transaction, committed whole or not at all."""
+        with self._translated(), self.engine.connect() as connection:
             connection = connection.execution_options(writing=True)
             with connection.begin():
                 yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A view of what is there."""
-        with self._explained(), self.engine.connect() as connection:
+        """A connection for reading."""
+        with self._translated(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def turn(self, study: int) -> Iterator[None]:
-        """Wait until no other worker decides about this study; a worker that dies lets go by itself."""
+        """Hold the turn of a study, once no other worker does; a worker that dies releases it."""
         if self.engine.dialect.name == "postgresql":
-            with self._explained():
+            with self._translated():
                 connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
                 connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK, study)))
             try:
                 yield
             finally:
-                with suppress(SQLAlchemyError):  # a turn that was lost on the way costs others time, nobody an outcome
+                with suppress(SQLAlchemyError):  # a lost turn costs others time, not outcomes
                     connection.close()
         else:
-            with _locked(Path(f"{self._file}.{study}.turn")):
+            with locked(Path(f"{self._file}.{study}.turn")):
                 yield
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
     def _update(self) -> None:
-        """Bring an older schema up to ours; a newer one is refused."""
+        """Upgrade an older schema; refuse a newer one."""
         from alembic import command  # here, since it takes a quarter of a second that most programs need not spend
         from alembic.config import Config
         from alembic.runtime.migration import MigrationContext
@@ -107,44 +107,29 @@ class Database:
             command.upgrade(config, "head")
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """The database's errors in words."""
+    def _translated(self) -> Iterator[None]:
+        """Translate errors of the database driver."""
         try:
             yield
         except IntegrityError as trouble:
             said = str(trouble.orig)
             if "UNIQUE" in said or "unique" in said:
-                raise Conflict(f"{self.address}: another worker was faster") from trouble
-            raise StorageError(f"{self.address}: {_in_words(said)}") from trouble
+                raise Conflict(f"{self.address}: another worker wrote first") from trouble
+            raise StorageError(f"{self.address}: {_explanation(said)}") from trouble
         except DatabaseError as trouble:
-            raise StorageError(f"{self.address}: {_in_words(str(trouble.orig))}") from trouble
+            raise StorageError(f"{self.address}: {_explanation(str(trouble.orig))}") from trouble
         except SQLAlchemyError as trouble:
             raise StorageError(f"{self.address}: {trouble}") from trouble
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """A lock that the operating system releases when its holder dies."""
-    try:
-        file = path.open("w")
-    except OSError as trouble:
-        raise StorageError(f"{path}: it cannot be written; may you write in its folder? ({trouble})") from trouble
-    with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile must not keep it
-
-
 def _options(url: sa.URL) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
-        return {"connect_args": {"timeout": PATIENCE}}
+        return {"connect_args": {"timeout": BUSY_TIMEOUT}}
     return {"poolclass": NullPool}  # a connection that waits for the next ask may be dead by then
 
 
-def _make_safe(engine: Engine) -> None:
-    """Write-ahead log, every commit on the disk before it is acknowledged, writers in turn."""
+def _configure_sqlite(engine: Engine) -> None:
+    """Set the write-ahead log, full synchronisation before a commit is acknowledged, and exclusive writers."""
 
     @sa.event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
@@ -160,21 +145,21 @@ def _make_safe(engine: Engine) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-MEANINGS = {
-    "readonly database": "it can only be read; make the file and its folder writable",
-    "read-only": "it can only be read; make the file and its folder writable",
-    "unable to open": "it cannot be opened; does its folder exist, and may you write there?",
+EXPLANATIONS = {
+    "readonly database": "it is read-only; make the file and its folder writable",
+    "read-only": "it is read-only; make the file and its folder writable",
+    "unable to open": "it cannot be opened; check that its folder exists and is writable",
     "is full": "the disk is full; nothing of this call was written, all before it is safe",
-    "not a database": "it is no SQLite database, or it is damaged; restore a copy, or export what can be read",
-    "malformed": "it is damaged; restore a copy, or export what can be read",
+    "not a database": "it is not a SQLite database, or it is damaged; restore a backup, or export what can be read",
+    "malformed": "it is damaged; restore a backup, or export what can be read",
     "disk I/O": "the disk failed; nothing of this call was acknowledged",
-    "locked": f"another worker has been writing for more than {PATIENCE} seconds",
+    "locked": f"another worker has been writing for more than {BUSY_TIMEOUT} seconds",
     "connection": "the connection was lost; nothing of this call was acknowledged, so it can be repeated",
     "terminat": "the connection was lost; nothing of this call was acknowledged, so it can be repeated",
 }
 
 
-def _in_words(said: str) -> str:
-    meaning = next((words for sign, words in MEANINGS.items() if sign in said), None)
+def _explanation(said: str) -> str:
+    meaning = next((words for sign, words in EXPLANATIONS.items() if sign in said), None)
     said = " ".join(said.split())
     return said if meaning is None else f"{meaning} ({said})"

@@ -47,7 +47,8 @@ def import_lines(database: Database, lines: Iterable[str], name: str | None = No
     try:
         Journal.create(database, str(chosen), head.get("recipe") or {}, written)
     except Conflict:
-        raise InvalidInput(f"`import_lines(name=...)` must be new in {database.address}, got {chosen!r}") from None
+        requirement = f"be new in {database.address}"
+        raise InvalidInput(where="import_lines(name=...)", requirement=requirement, received=chosen) from None
     return str(chosen)
 
 
@@ -55,7 +56,7 @@ def _parsed(line: str, number: int) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except ValueError as trouble:
-        raise InvalidInput(f"`import_lines(lines=...)` line {number} is no JSON: {trouble}") from None
+        raise InvalidInput(f"line {number} is not JSON: {trouble}", where="import_lines(lines=...)") from None
     require(isinstance(row, dict), f"import_lines(lines=...) line {number}", "be an object", row)
     return dict(row)
 

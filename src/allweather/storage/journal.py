@@ -1,4 +1,4 @@
-"""The journal of a study: what was asked, told, added and corrected, in order, never overwritten."""
+"""The journal of a study in a database: an append-only sequence of events."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from allweather.storage.schema import events, studies
 from allweather.trials.events import Event, concerns
 
 LARGEST = 1_000_000
-"""Characters of one event, at most: a journal holds decisions and outcomes, not files."""
+"""Characters of one event, at most."""
 
 
 class Journal:
     """The events of one study in a database.
 
-    Every event has a number, and no two have the same. Who writes says which events are known, and fails with
-    `Conflict` if others that matter came in between.
+    Writes are optimistic: the writer says how many events it has seen, and fails with `Conflict` if others that
+    matter came in between.
     """
 
     def __init__(self, database: Database, study: int, name: str) -> None:
@@ -37,7 +37,7 @@ class Journal:
 
     @classmethod
     def create(cls, database: Database, name: str, recipe: dict[str, Any], past: Sequence[Event] = ()) -> Journal:
-        """A new study's journal, with events from elsewhere as they were; a name that is taken is a `Conflict`."""
+        """Create the journal of a new study, with imported events; a name that is taken raises `Conflict`."""
         require_name(name)
         row = {"name": name, "created": time.time(), "recipe": _written(recipe)}
         with database.writing() as connection:
@@ -49,7 +49,7 @@ class Journal:
 
     @classmethod
     def open(cls, database: Database, name: str) -> Journal:
-        """The journal of a study that is there."""
+        """Open the journal of an existing study."""
         require_name(name)
         with database.reading() as connection:
             found = connection.execute(sa.select(studies.c.id).where(studies.c.name == name)).scalar()
@@ -75,10 +75,11 @@ class Journal:
         return [_event(row) for row in rows]
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
-        """Write events, all or none, by one who knows of the first `seen` ones.
+        """Write events, all or none, by a writer that has seen the first `seen` ones; return them numbered.
 
-        What came in between is a `Conflict` if it concerns them: another trial asked for or added where one is asked
-        for or added, or anything about a trial that they are about.
+        Raises:
+            Conflict: an event came in between that concerns them: another trial asked for or added where one is asked
+                for or added, or anything about a trial that they are about.
         """
         texts = [_written(event.payload) for event in written]
         with self._database.writing() as connection:
@@ -89,7 +90,7 @@ class Journal:
                 events.c.study == self._study, events.c.number > seen
             )
             if any(concerns(kind, trial, written) for kind, trial in connection.execute(newer)):
-                raise Conflict(f"{self.name}: another worker was faster")
+                raise Conflict(f"{self.name}: another worker wrote first")
             first = self._last(connection) + 1
             worker = f"{socket.gethostname()}:{os.getpid()}"[:200]
             now = time.time()
@@ -102,7 +103,7 @@ class Journal:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Workers that decide take turns, lest all but one decide in vain; one that dies passes its turn on."""
+        """Hold the turn to decide: workers take turns, so that none computes in vain; a dead worker loses its turn."""
         with self._database.turn(self._study):
             yield
 

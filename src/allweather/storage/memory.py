@@ -42,6 +42,6 @@ class MemoryJournal:
 
 
 def require_name(name: object) -> None:
-    """Refuse what is no name for a study."""
+    """Refuse an invalid name of a study."""
     fits = isinstance(name, str) and 0 < len(name) <= 200 and name.isprintable() and name == name.strip()
     require(fits, "Study(name=...)", "be up to 200 printable characters, without spaces around", name)

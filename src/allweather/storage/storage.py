@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from allweather.errors import Conflict, InvalidInput, require, require_number
+from allweather.serialization import Spec
 from allweather.storage.memory import MemoryJournal
 from allweather.storage.session import Session
 from allweather.trials.history import History
@@ -33,6 +34,12 @@ class Storage:
     def __post_init__(self) -> None:
         require(isinstance(self.url, str), "Storage(url=...)", "be an address such as sqlite:///study.db", self.url)
         require_number(self.expire, "Storage(expire=...)", above=0)
+
+    @classmethod
+    def for_spec(cls, url: str, spec: Spec) -> Storage:
+        """Return the storage of a study that a spec describes."""
+        expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
+        return cls(url, recipe=spec.fields, **expire)
 
     def journal(self, name: str, description: Mapping[str, str], recipe: Mapping[str, Any] | None = None) -> Journal:
         """The journal of the study called `name`: a new one, or that of a study with this very description.

@@ -1,4 +1,4 @@
-"""The past of a study: a frozen list of trials, and what is learned from it."""
+"""The history of a study: an immutable list of trials, and the observations in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """All trials of a study so far; every change makes a new one, so nothing is ever half told."""
+    """All trials of a study so far; every change makes a new history."""
 
     space: Space
     sign: int
@@ -32,23 +32,23 @@ class History:
     whole: Box | None = None
     """All variables side by side, where control sets decide which of them are decisions."""
     past: int | None = None
-    """After how many complete trials it ends, where it is an earlier part of the study's."""
+    """The number of complete trials after which it was cut, where it is an earlier part of a history."""
 
     def asked(self, trial: Trial) -> History:
-        """With a new trial."""
+        """Return the history with a new trial."""
         return replace(self, trials=(*self.trials, trial))
 
     def told(self, trial: Trial) -> History:
-        """With a trial in place of its earlier self."""
+        """Return the history with a trial in its new state."""
         before, after = self.trials[: trial.number], self.trials[trial.number + 1 :]
         return replace(self, trials=(*before, trial, *after), revision=self.revision + 1)
 
     def added(self, trials: list[Trial]) -> History:
-        """With trials from elsewhere."""
+        """Return the history with past data added."""
         return replace(self, trials=(*self.trials, *trials), revision=self.revision + 1)
 
     def find(self, trial: Trial | int) -> Trial:
-        """The trial as it is now."""
+        """Return the current state of a trial."""
         number = trial.number if isinstance(trial, Trial) else trial
         known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.trials)
         require(known, "Study.tell(trial=...)", f"be one of the {len(self.trials)} trials asked for", trial)
@@ -60,7 +60,7 @@ class History:
         return [trial for trial in self.trials if trial.state == "complete"]
 
     def until(self, complete: int) -> History:
-        """As it was after the first so many complete trials, had no other been asked for."""
+        """Return the history after the first `complete` complete trials."""
         require_count(complete, "Study.outlook(after=...)", low=1)
         known = self.complete
         fits = complete <= len(known)
@@ -70,17 +70,17 @@ class History:
 
     @property
     def version(self) -> tuple[int, int | None]:
-        """Histories of one study that are equal in this teach the same."""
+        """Equal for histories of one study with equal observations."""
         return self.revision, self.past
 
     @property
     def contexts_seen(self) -> int:
-        """How many contexts their law is learned from."""
+        """Number of contexts that their law is learned from."""
         return len(self.complete)
 
     @cached_property
     def observations(self) -> Observations:
-        """The outcomes so far, encoded, larger being better."""
+        """The outcomes so far, encoded, with the sign that makes larger better."""
         rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
         happened = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
         values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
@@ -92,7 +92,7 @@ class History:
         return Observations(decisions, contexts, values, self.space.contexts.encode(happened))
 
     def table(self) -> pd.DataFrame:
-        """One row per trial and one column per variable; `value` is the mean of its outcomes."""
+        """Return one row per trial and one column per variable; `value` is the mean of its outcomes."""
         import pandas as pd
 
         paid = ["left", "cost"] if self.whole is not None else []
@@ -111,7 +111,7 @@ class History:
         return pd.DataFrame(rows, columns=names).rename_axis("trial")
 
     def unresolved(self, reference: Reference, generator: Generator) -> tuple[Tensor, Tensor]:
-        """Joint points (m, d) of pending trials, and of failed ones (k, d).
+        """Return joint points (m, d) of pending trials, and of failed ones (k, d).
 
         Where the context is not known yet, it is drawn from the reference.
         """

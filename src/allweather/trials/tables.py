@@ -1,4 +1,4 @@
-"""Tables of past data as rows: reading a DataFrame, a CSV file or dictionaries, one checked row at a time."""
+"""Tables of past data: reading DataFrames, CSV files and dictionaries, and validating each row."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from allweather.errors import InvalidInput, is_number, require
+from allweather.errors import InvalidInput, is_number, name_mismatch, require
 from allweather.space import Space
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
 from allweather.trials.trial import outcomes, plain
 
+OWN_COLUMNS = ("trial", "state", "left", "cost")
+"""Columns of `Study.trials()` that are not read back."""
+
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
-    """The rows of a DataFrame, a CSV file, a list of dictionaries or a single one."""
+    """Return the rows of a DataFrame, a CSV file, a list of dictionaries or a single one."""
     if getattr(table, "ndim", 2) == 1 and hasattr(table, "to_dict"):  # one row of a DataFrame
         return [dict(table.to_dict())]
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
@@ -36,20 +39,17 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
 def read_row(
     row: dict[str, Any], space: Space, number: int
 ) -> tuple[dict[str, Value], dict[str, Value], tuple[float, ...]]:
-    """Decision, context and outcomes of one row of a table; words from a CSV file become numbers where they should."""
+    """Return decision, context and outcomes of one row of a table; text from a CSV file is parsed by variable."""
     where = f"Study.add(table=...) row {number}"
     names = [*space.decisions, *space.contexts, "value"]
     state = row.get("state", "complete")
     choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
     require(state == "complete", f"{where} (counted from 0): state", choose, state)
-    row = {name: cell for name, cell in row.items() if name not in ("trial", "state", "left", "cost")}
-    missing = [name for name in names if name not in row]
-    unknown = [str(name) for name in row if name not in names]
-    if missing or unknown:
-        lacks = f" lacks {', '.join(map(repr, missing))}" if missing else ""
-        extra = f" has unknown {', '.join(map(repr, unknown))}" if unknown else ""
-        told = " and".join(part for part in (lacks, extra) if part)
-        raise InvalidInput(f"`{where}` (counted from 0){told}; its columns must be exactly {', '.join(names)}")
+    given = list(row)
+    row = {name: cell for name, cell in row.items() if name not in OWN_COLUMNS}
+    mismatch = name_mismatch(names, row)
+    if mismatch:
+        raise InvalidInput(mismatch, where=f"{where} (counted from 0)", remedy=_column_remedy(names, given))
     read = {name: _read(row[name], space.variables[name]) for name in names[:-1]}
     decision = {name: read[name] for name in space.decisions}
     context = {name: read[name] for name in space.contexts}
@@ -57,9 +57,18 @@ def read_row(
         values = outcomes(_number(row["value"]), "value")
         space.decisions.encode(decision)
         space.contexts.encode(context)
-    except InvalidInput as trouble:
-        raise InvalidInput(f"{where}: {trouble}") from None
+    except InvalidInput as error:
+        raise error.within(where) from None
     return plain(decision), plain(context), values
+
+
+def _column_remedy(names: Sequence[str], given: Sequence[str]) -> str:
+    """Say which columns a table must have, and which one may be the outcome under another name."""
+    remedy = f"its columns must be exactly {', '.join(names)}"
+    others = [str(name) for name in given if name not in names and name not in ("trial", "state", "left")]
+    if "value" not in given and others:
+        remedy += f"; if {others[-1]!r} is the outcome, rename the column to 'value'"
+    return remedy
 
 
 def _read(cell: Any, variable: Variable) -> Any:

@@ -9,13 +9,13 @@ from allweather.trials.trial import Trial
 
 
 def outcome(trial: Trial) -> str:
-    """The outcomes of a trial as a person reads them."""
+    """Return the outcomes of a trial as text."""
     listed = ", ".join(map(brief, trial.values[:5])) or "no outcome"
     return listed if len(trial.values) <= 5 else f"{listed}, ... ({len(trial.values)} in all)"
 
 
 def fields(trial: Trial) -> dict[str, Any]:
-    """A trial as plain data."""
+    """Return a trial as plain data."""
     said: dict[str, Any] = {
         "number": trial.number,
         "state": trial.state,

@@ -1,4 +1,4 @@
-"""One trial, from the decision that was asked for to the outcome that came back, in the user's units."""
+"""A trial: a decision, its context and its outcomes, in the user's units."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from allweather.surrogates import Hyperparameters
 
 Row = Mapping[str, Value]
 LARGEST = 1e150
-"""Outcomes beyond this have no squares."""
+"""The largest outcome whose square is finite."""
 State = Literal["pending", "complete", "failed", "expired", "withdrawn"]
 
 
 class Frozen(dict[str, Value]):
-    """A row that does not change: a trial is a fact.
+    """An immutable row of named values.
 
     Example:
         >>> Frozen(order=1.0)["order"]
@@ -37,7 +37,7 @@ class Frozen(dict[str, Value]):
 
 @dataclass(frozen=True)
 class Trial:
-    """A decision, and what became of it.
+    """A decision, its context and its outcomes.
 
     Example:
         >>> trial = Trial(0, {"order": 0.3})
@@ -47,26 +47,26 @@ class Trial:
 
     number: int
     decision: Row
-    """What to do; once told otherwise, what was done."""
+    """The decision to make; or the one that was really made, once told."""
     context: Row | None = None
-    """What happened, or was known in advance."""
+    """The context that occurred, or was known in advance."""
     values: tuple[float, ...] = ()
     """The outcomes: several where one trial was measured repeatedly."""
     failed: bool = False
     asked: bool = True
-    """Whether the study chose the decision; data from before were added."""
+    """Whether the study chose the decision; past data were added."""
     left: tuple[str, ...] = ()
-    """With control sets: the variables to leave alone, whose values are told as `context`."""
+    """With control sets: the variables that are not controlled, whose values are told as `context`."""
     cost: float | None = None
-    """What the control set costs, where there are any."""
+    """The cost of the control set, where there are any."""
     expired: bool = False
-    """Whether it was given up because nothing was heard of it; it can still be told."""
+    """Whether it was given up because its worker is presumed dead; it can still be told."""
     withdrawn: bool = False
-    """Whether it was taken out: it counts for nothing."""
+    """Whether it is excluded from the model."""
     fitted: Hyperparameters | None = field(default=None, repr=False)
-    """The surrogate's hyperparameters when it was asked for: where the next fit starts, also after a crash."""
+    """The surrogate's hyperparameters when it was asked for: the next fit starts there, also after a crash."""
     revision: int = field(default=0, repr=False)
-    """How many times the study had been told something when it was asked for."""
+    """The revision of the history when it was asked for."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decision", Frozen(self.decision))
@@ -116,7 +116,7 @@ class Trial:
         decision: Row | None = None,
         failed: bool = False,
     ) -> Trial:
-        """This trial with what has come in; what was told before stays as it is."""
+        """Return this trial with what was told; what was told before stays."""
         where = f"Study.tell(trial={self.number})"
         require(not self.withdrawn, where, "not have been withdrawn", self.state)
         late = self.failed and not values  # only its context may still come, or the same again
@@ -151,7 +151,7 @@ def plain(row: Any) -> dict[str, Value]:
 
 
 def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, ...]:
-    """One outcome or several, as floats; what is no finite number is refused.
+    """Return one outcome or several as floats; refuse what is not a finite number.
 
     Example:
         >>> outcomes(3), outcomes([1.0, 2.0])

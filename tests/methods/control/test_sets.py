@@ -57,7 +57,7 @@ def test_budgets_are_positive_numbers(budget):
         ),
         (
             lambda: Study(FARM, control=Control({"ph": 1.0}), context=Known({"ph": scipy.stats.uniform(4, 5)})),
-            "ControlSet(ph; cost 1) leaves nh3 alone: `Known(law=...)` must have a law for 'nh3'",
+            "ControlSet(ph; cost 1), which does not control nh3: `Known(law=...)` must have a law for 'nh3'",
         ),
         (
             lambda: Study(
@@ -66,7 +66,7 @@ def test_budgets_are_positive_numbers(budget):
                 context=LAWS,
                 constraints=LinearConstraint({"ph": 1, "nh3": 1}, upper=8),
             ),
-            "ControlSet(ph; cost 1) leaves nh3 alone",
+            "ControlSet(ph; cost 1), which does not control nh3",
         ),
         (lambda: Control({5: 0.1}), "name at least one variable"),
         (lambda: Control({None: 0.1}), "name at least one variable"),
@@ -74,7 +74,7 @@ def test_budgets_are_positive_numbers(budget):
         (lambda: Control.every(None, len), "Control.every(names=...)` must be a list of names"),
         (
             lambda: Study(FARM, control=Control({"ph": 1}), context=Finite([{"ph": 5.0}])),
-            "leaves nh3 alone: `Finite(points=...)` must have a column 'nh3'",
+            "which does not control nh3: `Finite(points=...)` must have a column 'nh3'",
         ),
         (
             lambda: Study(FARM, control=Control({"ph": 1}), constraints=LinearConstraint({"z": 1}, upper=1)),

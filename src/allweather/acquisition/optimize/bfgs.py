@@ -1,4 +1,4 @@
-"""Climbing from many starts at once: projected BFGS, where every step evaluates one batch of those still moving.
+"""Projected BFGS from many starts at once, where every step evaluates one batch of those not yet converged.
 
 Each start has its own curvature, and steps to where its quadratic model is best within the polytope, so that bounds
 and linear constraints that begin or cease to bind are found in one step. A step that fails is shortened, after
@@ -112,7 +112,7 @@ def climb(
 @np.errstate(all="ignore")
 def _downhill(found: tuple[np.ndarray, np.ndarray], polytope: Polytope, scale: float) -> tuple[np.ndarray, np.ndarray]:
     values, gradients = found
-    # Infinite slopes say as little as NaN does, and would warn in the product.
+    # Infinite slopes are treated as NaN: they would warn in the product.
     slopes = np.where(np.isfinite(gradients), gradients / scale, np.nan)
     return np.where(np.isnan(values), np.inf, -values / scale), -slopes @ polytope.basis
 

@@ -1,4 +1,4 @@
-"""Many small quadratic programs at once: where a quadratic model says to go, without leaving a polytope.
+"""Many small quadratic programs at once: the minimiser of a quadratic model within a polytope.
 
 Mehrotra's predictor-corrector method, as in Nocedal and Wright (2006), algorithm 16.4, with a leading batch dimension.
 """
@@ -39,7 +39,7 @@ def model_step(
         length = np.where(length > 1e-12, np.minimum(length, 1.0), 1.0)
         slope, bend = gradient[hit], curvature[hit] * length[..., None]
         size = np.abs(bend).max((-2, -1))[:, None] + np.abs(slope).max(-1, keepdims=True)
-        # Rows 10,000 steps away are brought nearer, lest they cost the near ones their last digits.
+        # Rows 10,000 steps away are brought nearer, so that they cost the near ones no digits.
         near = np.minimum(room[hit] / length, 1e4)
         step[hit] = length * _constrained(slope / size, bend / size[..., None], normals, near)
     return step
@@ -72,12 +72,12 @@ def _guessed(
         both = binding[:, :, None] & binding[:, None, :]
         try:
             dual = np.linalg.solve(np.where(both, meet, alone), np.where(binding, over, 0.0)[..., None])[..., 0]
-        except np.linalg.LinAlgError:  # rows that say the same
+        except np.linalg.LinAlgError:  # linearly dependent rows
             break
         step = np.where(solved[:, None], step, free - _times(push, dual))
         excess = step @ normals.T - room
         broken = excess > 1e-12
-        tight = ~binding | (np.abs(excess) < 1e-9)  # else rows nearly say the same, and the multipliers are noise
+        tight = ~binding | (np.abs(excess) < 1e-9)  # else rows are nearly dependent, and the multipliers are noise
         solved = solved | ((dual >= 0) & ~broken & tight).all(-1)
         if solved.all():
             break

@@ -22,7 +22,7 @@ from allweather.space.variables import Context
 FIRST = 64
 """So many of the listed decisions with the highest bounds are scored before others are ruled out."""
 FINALISTS = 3
-"""So many of the peaks of a rough score are looked at more closely."""
+"""Number of peaks of a rough score that are refined."""
 
 
 class Best(NamedTuple):
@@ -34,7 +34,7 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Where to look for the best decision, and how hard.
+    """The region and effort of a search for the best decision.
 
     Spread points are scored first; the best of them, from different hills, climb together by gradient; whole numbers
     and choices then move to better neighbours, until none is better. A few discrete decisions are all scored.

@@ -1,4 +1,4 @@
-"""Paying to control: which variables to decide, at what cost, and the rules that choose among such sets."""
+"""Control sets: variables that can be controlled at a cost, and the rules that choose among the sets."""
 
 from allweather.methods.control.control import Control
 from allweather.methods.control.information import InformationPerCost

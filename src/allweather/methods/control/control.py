@@ -1,4 +1,4 @@
-"""What can be controlled in a study, at which costs, with which budget."""
+"""The control sets of a study, their costs and the budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Names = str | tuple[str, ...]
 
 @dataclass(frozen=True, eq=False)
 class Control:
-    """The control sets on offer, and the budget that all plays share.
+    """The available control sets, and the budget of all trials together.
 
     Example:
         >>> Control({"ph": 0.1, ("ph", "nh3"): 0.2}, budget=50).sets
@@ -27,9 +27,9 @@ class Control:
     """
 
     sets: Mapping[Names, float] | Sequence[ControlSet]
-    """Costs by the variables that are decided, or control sets."""
+    """Control sets, or a mapping from controlled variables to cost."""
     budget: float | None = None
-    """What may be spent in all; without it there is no limit."""
+    """The total budget; unlimited if not given."""
     rule: Rule | None = None
     """How to choose among the sets: the method's rule, or `CostAdaptive()`, if not given."""
 
@@ -58,7 +58,7 @@ class Control:
         budget: float | None = None,
         rule: Rule | None = None,
     ) -> Self:
-        """All subsets of the variables but the empty one, each at what `cost` says.
+        """Return all non-empty subsets of the variables, each with the cost that `cost` returns.
 
         Example:
             >>> len(Control.every(["ca", "b", "ph"], cost=lambda names: 0.1 * len(names)).sets)
@@ -71,7 +71,7 @@ class Control:
         return cls([ControlSet(subset, cost(subset)) for subset in subsets], budget, rule)
 
     def on(self, space: Space) -> tuple[ControlSet, ...]:
-        """The sets, checked against the variables of a space and in their order."""
+        """Return the sets, checked against the variables of a space and in their order."""
         ordered = []
         for each in self.sets:
             assert isinstance(each, ControlSet)

@@ -1,4 +1,4 @@
-"""Our own rule: what a play teaches about the best plan, per unit of what it costs.
+"""Knowledge gradient per unit cost: the expected gain of the best plan from one more trial, divided by its cost.
 
 A plan is a control set with values for its variables. Its expected outcome is a linear functional of the function, so
 one more outcome moves the posterior means of all plans along a line, and the expected gain of the best is a
@@ -27,14 +27,14 @@ from allweather.surrogates.posterior import ProductPosterior
 NODES, NODE_WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.hermite_e.hermegauss(20))
 NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 RIVALS = 8
-"""So many tried decisions that look best under the posterior mean are plans too."""
+"""Number of tried decisions, best under the posterior mean, that are candidates too."""
 FEW = 32
 """Contexts that stand for all where a plan's expectation is compared with others."""
 
 
 @dataclass(frozen=True)
 class InformationPerCost(Rule):
-    """The play that is expected to improve the best plan most per unit cost; the best score once nothing is to learn.
+    """The trial that is expected to improve the best plan most per unit cost; the best score once the gain is small.
 
     Example:
         >>> InformationPerCost(threshold=0.001)
@@ -52,7 +52,7 @@ class InformationPerCost(Rule):
         require_count(self.contexts, "InformationPerCost(contexts=...)", low=1)
 
     def choose(self, sides: Sequence[Side], acquisition: Acquisition, ledger: Ledger) -> Offer:
-        """The best lesson per unit cost, or the best play by the acquisition where no lesson is worth it."""
+        """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost."""
         plans = Plans.of(sides)
         lessons = [Lesson(side.belief, plans, self.contexts) for side in sides]
         quick = [side._replace(search=replace(side.search, raw=32, starts=2, steps=12)) for side in sides]
@@ -88,7 +88,7 @@ class Plans:
 
     @classmethod
     def of(cls, sides: Sequence[Side]) -> Plans:
-        """The best decision of every set under the posterior mean, and those tried that look best."""
+        """Return the best decision of every set under the posterior mean, and the best of those tried."""
         data, kernel = _whole(sides[0].belief)
         points, weights, means = _side_by_side([_plans(side) for side in sides])
         top = means.argsort(descending=True)[: RIVALS + len(sides)]
@@ -157,7 +157,7 @@ def _whole(belief: Belief) -> tuple[Data, ProductKernel]:
     """The posterior's parts, with the kernel of whole points in the order that was fitted."""
     posterior = belief.surrogate
     if not isinstance(posterior, ProductPosterior):
-        raise InvalidInput("`InformationPerCost` needs a `GP()` as surrogate, whose covariances it knows")
+        raise InvalidInput("needs a `GP()` as surrogate", where="InformationPerCost")
     kernel, back = posterior.data.kernel, _order(belief)
     return posterior.data, replace(kernel, lengthscales=kernel.lengthscales[back], split=len(back))
 

@@ -1,4 +1,4 @@
-"""What was played and paid so far, kept exactly."""
+"""Trials and costs so far, in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allweather.methods.control.sets import ControlSet, exact
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
-    """Plays by control set, and the budget; costs are added as they are written, so that nothing is lost.
+    """Trials by control set, and the budget; costs are exact decimal fractions, so sums do not round.
 
     Example:
         >>> ledger = Ledger.of([ControlSet(("ph",), 0.1)], budget=1000, played=[(("ph",), 0.1)] * 9_999)
@@ -36,7 +36,7 @@ class Ledger:
         played: Iterable[tuple[Iterable[str], float]],
         lowest: float = 0.0,
     ) -> Ledger:
-        """From the variables and the cost of every play."""
+        """Build a ledger from the decision and the cost of every trial."""
         listed = list(played)
         spent = sum((exact(cost) for _, cost in listed), Fraction(0))
         plays = Counter(frozenset(variables) for variables, _ in listed)
@@ -44,7 +44,7 @@ class Ledger:
 
     @property
     def left(self) -> Fraction | None:
-        """What is left of the budget."""
+        """The remaining budget."""
         return None if self.budget is None else self.budget - self.spent
 
     @property
@@ -54,12 +54,12 @@ class Ledger:
 
     @property
     def step(self) -> int:
-        """The number of the coming play, from 1."""
+        """The number of the coming trial, from 1."""
         return sum(self.plays.values()) + 1
 
     @property
     def affordable(self) -> list[ControlSet]:
-        """The sets that can still be paid for; none left is an error that says so."""
+        """The sets that the remaining budget allows; raises `BudgetSpent` if there are none."""
         left = self.left
         sets = [each for each in self.sets if left is None or each.exact_cost <= left]
         if not sets:

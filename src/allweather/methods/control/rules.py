@@ -22,7 +22,7 @@ from allweather.schedules import Progress, Schedule, as_schedule
 
 
 class Offer(NamedTuple):
-    """The best that one control set has to offer at this step."""
+    """The best decision of one control set at this step."""
 
     control: ControlSet
     decision: Tensor  # (d_x,)
@@ -34,7 +34,7 @@ class Offer(NamedTuple):
 
 
 class Side(NamedTuple):
-    """One control set with what is believed when its variables are decided, and the search for its best decision."""
+    """One control set with the belief under it, and the search for its best decision."""
 
     control: ControlSet
     belief: Belief
@@ -42,14 +42,14 @@ class Side(NamedTuple):
 
 
 class Rule(Named, ABC):
-    """A way to choose the control set of the next play."""
+    """A rule that chooses the control set of the next trial."""
 
     def eligible(self, ledger: Ledger) -> list[ControlSet]:
-        """The sets worth looking at; all that can be paid for, unless a rule knows better."""
+        """Return the sets to consider; by default all that the budget allows."""
         return ledger.affordable
 
     def choose(self, sides: Sequence[Side], acquisition: Acquisition, ledger: Ledger) -> Offer:
-        """The next play: each set's best decision by the acquisition is an offer, of which one is picked."""
+        """Return the next trial: one of the best decisions of each set by the acquisition."""
         scores = acquisition.together([side.belief for side in sides])
         return self.pick(best_of_each(sides, scores, acquisition.logarithmic), ledger)
 

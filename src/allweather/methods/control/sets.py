@@ -1,4 +1,4 @@
-"""Control sets: variables that can be decided together, and what deciding them costs."""
+"""Control sets: variables that can be controlled together, and the cost of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from allweather.errors import require, require_number
 
 @dataclass(frozen=True)
 class ControlSet:
-    """Variables that are decided together; all others happen.
+    """Variables that are controlled together; all others are contexts.
 
     Example:
         >>> ControlSet(("ph", "nh3"), cost=0.2)
