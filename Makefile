@@ -1,15 +1,22 @@
-# `make demo` and `make test` work from a fresh clone with Python 3.11 or newer, make and git.
+# Every target works from a fresh clone with Python 3.11 or newer, make and git.
+# `make demo` installs the library and its figures; the other targets add tests, linters and documentation tools.
 PYTHON ?= python3
 BIN := .venv/bin
-INSTALLED := .venv/.installed
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+LIBRARY := .venv/.installed-library
+DEVELOPMENT := .venv/.installed
 
-.PHONY: demo test browser pictures integrations lint bench docs format clean
+.PHONY: demo test test-fast browser pictures integrations lint bench docs format clean
 
-demo: $(INSTALLED)
+demo: $(LIBRARY)
 	$(BIN)/python examples/newsvendor.py
 
-test: $(INSTALLED) browser
+test: $(DEVELOPMENT) browser
 	$(BIN)/python -m pytest -n auto -rs
+
+# The parts and the study, without browsers, other tools, documentation and long studies; it names what it leaves out.
+test-fast: $(DEVELOPMENT)
+	$(BIN)/python -m pytest -n auto --fast
 
 # The page is tested in a real browser. Where Chromium cannot be had, pytest names the tests that it leaves out.
 browser:
@@ -20,7 +27,7 @@ browser:
 	    >/dev/null 2>&1 || echo "Chromium could not be installed"; \
 	else echo "no Chromium, and no right to install it: tests in a browser are left out"; fi
 
-pictures: $(INSTALLED) browser
+pictures: $(DEVELOPMENT) browser
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/screenshots.py
 
@@ -28,27 +35,33 @@ pictures: $(INSTALLED) browser
 integrations:
 	$(PYTHON) tests/integrations/clean_environments.py
 
-lint: $(INSTALLED)
+lint: $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(INSTALLED)
+bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks
 
-docs: $(INSTALLED)
+docs: $(DEVELOPMENT)
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
-format: $(INSTALLED)
+format: $(DEVELOPMENT)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
 	rm -rf .venv build dist demo-output docs/_build
 
-$(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+$(LIBRARY): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[plots]'
 	@touch $@
+
+$(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[dev]'
+	@touch $(LIBRARY) $@
+
+$(BIN)/python:
+	$(PYTHON) -m venv .venv

@@ -1,18 +1,34 @@
-"""Modules and pages about other tools are tested where the tool is installed."""
+"""Modules and pages about other tools are tested where the tool is installed; `--fast` leaves out what takes long."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parent
 TOOLS = {"ax": "Ax", "optuna": "Optuna"}
 MISSING = [name for name in TOOLS if find_spec(name) is None]
 THEIRS = {"ax": "ignore::DeprecationWarning", "botorch": "ignore:A not p.d."}
-"""What the tools warn of on their own pages."""
+"""Warnings of the tools on the pages about them."""
+SLOW = ("tests/benchmark", "tests/dashboard", "tests/docs", "tests/integrations", "tests/plots", "docs", "README.md")
+"""Places that `--fast` does not even import."""
 collect_ignore = [f"src/allweather/integrations/{name}" for name in MISSING]
 
 
-def pytest_collection_modifyitems(items):
-    """A page about a tool that is missing is skipped, and says so."""
+def pytest_addoption(parser):
+    """Add `--fast`."""
+    parser.addoption("--fast", action="store_true", help="leave out tests that are marked slow, and slow folders")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With `--fast`, skip the slow folders before they are imported."""
+    if config.getoption("--fast") and any(collection_path == ROOT / place for place in SLOW):
+        return True
+    return None
+
+
+def pytest_collection_modifyitems(config, items):
+    """Skip pages about a tool that is missing; with `--fast`, deselect tests that are marked slow."""
     for item in items:
         name = item.path.stem if item.path.suffix == ".md" else ""
         if name in MISSING:
@@ -20,3 +36,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=reason))
         if name in THEIRS:
             item.add_marker(pytest.mark.filterwarnings(THEIRS[name]))
+    if config.getoption("--fast"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in set(slow)]
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Name what `--fast` left out."""
+    if config.getoption("--fast"):
+        terminalreporter.write_line(f"left out: tests marked slow, {', '.join(SLOW)}; `make test` runs all")

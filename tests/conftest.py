@@ -1,8 +1,25 @@
-"""Workers run in parallel: one thread each."""
+"""One thread for each worker, Ctrl-C for child processes, and no process left behind by a test that fails."""
 
+import multiprocessing
+
+import pytest
 import torch
+from tests.processes import restore_interrupt, watched
 
 torch.set_num_threads(1)
+restore_interrupt()
+
+
+@pytest.fixture(autouse=True)
+def _no_process_is_left():
+    """End what a test started and did not end; servers of wider fixtures are theirs to end."""
+    before = set(multiprocessing.active_children())
+    with watched([]):
+        yield
+    for process in set(multiprocessing.active_children()) - before:
+        if isinstance(process, multiprocessing.context.ForkProcess):  # joblib keeps workers for later calls
+            process.kill()
+            process.join()
 
 
 def pytest_terminal_summary(terminalreporter):

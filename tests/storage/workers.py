@@ -57,7 +57,7 @@ def share(url, trials, name="kiosk"):
 
 def kill_after(seconds, target, *arguments):
     """Run a process and kill it without warning; whether it had finished before."""
-    process = FORK.Process(target=target, args=arguments)
+    process = FORK.Process(target=target, args=arguments, daemon=True)
     process.start()
     process.join(seconds)
     finished = process.exitcode is not None
@@ -72,7 +72,7 @@ def kill_after(seconds, target, *arguments):
 def together(count, target, *arguments):
     """Seconds that so many processes take to do the same."""
     started = time.perf_counter()
-    processes = [FORK.Process(target=target, args=arguments) for _ in range(count)]
+    processes = [FORK.Process(target=target, args=arguments, daemon=True) for _ in range(count)]
     for process in processes:
         process.start()
     for process in processes:
