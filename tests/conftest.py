@@ -4,10 +4,13 @@ import multiprocessing
 
 import pytest
 import torch
+from hypothesis import settings
 from tests.processes import restore_interrupt, watched
 
 torch.set_num_threads(1)
 restore_interrupt()
+settings.register_profile("allweather", deadline=None)  # no assertion on wall-clock time
+settings.load_profile("allweather")
 
 
 @pytest.fixture(autouse=True)

@@ -206,7 +206,7 @@ class TestAsk:
         engine, history = study._engine, study._history
         for situation in (Situation(torch.tensor([[0.99]])), Situation(None, aw.Finite([{"demand": 0.99}]))):
             belief = engine.belief(history, engine.posterior(history), engine.parts, engine.generator(0, 9), situation)
-            pending, _ = history.unresolved(engine._usual(belief, situation), belief.generator)
+            pending, _ = history.unresolved(engine._pending_reference(belief, situation), belief.generator)
             assert pending[0, 1] < 0.9
 
     def test_a_batch_is_asked_for_as_a_whole_or_not_at_all(self):
@@ -244,7 +244,7 @@ class TestTell:
     def test_a_trial_is_a_fact(self):
         study = aw.Study(SPACE)
         trial = study.ask()
-        with pytest.raises(aw.InvalidInput, match="does not change"):
+        with pytest.raises(aw.InvalidInput, match="is immutable"):
             trial.decision["order"] = 9.0
         assert pickle.loads(pickle.dumps(trial)) == trial
         assert dataclasses.asdict(trial)["decision"] == trial.decision

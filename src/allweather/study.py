@@ -27,7 +27,7 @@ from allweather.storage.storage import open_session
 from allweather.storage.stored_study import StoredStudy
 from allweather.surrogates import Surrogate
 from allweather.trials import Event, History, Row, Trial, plain, rows_of
-from allweather.trials.replay import Replay, events_of, numbered
+from allweather.trials.replay import events_of
 from allweather.trials.validation import Validator
 
 if TYPE_CHECKING:
@@ -220,12 +220,9 @@ class Study:
         Args:
             trials: all of them, in order, each told in one call or not at all.
         """
-        history = self._history
-        before = len(history.trials)
+        before = len(self._history.trials)
         require(before == 0, "Study.restore(...)", "come before any other trial", f"{before} trials")
-        events = events_of(trials)
-        Replay(history).after(numbered(events, 0))  # what cannot be replayed is not written
-        self._session.decide(lambda _: events)
+        self._session.decide(lambda _: events_of(trials))
 
     def recommend(
         self,

@@ -253,7 +253,7 @@ def test_a_database_that_goes_away(tmp_path):
         (tmp_path / "lost.db").write_bytes(b"no database any more" * 100)
         for end in ("-wal", "-shm"):
             (tmp_path / f"lost.db{end}").unlink(missing_ok=True)
-        assert "no SQLite database" in detail(client.get(f"{ROOT}/kiosk"), 503)
+        assert "not a SQLite database" in detail(client.get(f"{ROOT}/kiosk"), 503)
         assert client.get("/studies/kiosk").status_code == 503
 
 

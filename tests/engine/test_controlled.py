@@ -278,9 +278,9 @@ def test_what_cannot_be_split_is_refused():
     for surrogate in (aw.GP("matern"), lambda x, y: None):
         with pytest.raises(aw.InvalidInput, match=r"Study\(surrogate=\.\.\.\)` must be GP\(\"rbf\"\)"):
             study_of(surrogate=surrogate)
-    with pytest.raises(aw.InvalidInput, match="be left out where there are control sets"):
+    with pytest.raises(aw.InvalidInput, match="not be given with control sets"):
         study_of().ask(forecast=aw.Uniform())
-    with pytest.raises(aw.InvalidInput, match="be left out where there are control sets"):
+    with pytest.raises(aw.InvalidInput, match="not be given with control sets"):
         study_of().ask(context={"b": 0.1})
 
 

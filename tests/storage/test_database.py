@@ -99,13 +99,13 @@ def test_memory_keeps_nothing(url):
 
 
 def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(StorageError, match="cannot be opened; does its folder exist"):
+    with pytest.raises(StorageError, match="cannot be opened; check that its folder exists"):
         Database(f"sqlite:///{tmp_path}/no/such/folder/study.db")
 
 
 def test_a_file_that_is_no_database(tmp_path):
     (tmp_path / "study.db").write_text("a letter to my aunt, long enough to have a page of its own\n" * 200)
-    with pytest.raises(StorageError, match="no SQLite database, or it is damaged"):
+    with pytest.raises(StorageError, match="not a SQLite database, or it is damaged"):
         Database(f"sqlite:///{tmp_path / 'study.db'}")
 
 
@@ -149,7 +149,7 @@ class Refusing:
             connection.exec_driver_sql("PRAGMA query_only = ON")
 
 
-@pytest.mark.parametrize(("how", "message"), [("full", "the disk is full"), ("read_only", "it can only be read")])
+@pytest.mark.parametrize(("how", "message"), [("full", "the disk is full"), ("read_only", "it is read-only")])
 def test_a_disk_that_takes_nothing_more(url, how, message):
     database = Database(url)
     journal = Journal.create(database, "kiosk", {})

@@ -14,7 +14,7 @@ from allweather.errors import Conflict
 from allweather.storage.memory import MemoryJournal
 from allweather.trials.events import Event
 from allweather.trials.history import History
-from allweather.trials.replay import Replay, apply_event, trial_from_events
+from allweather.trials.replay import Replay, apply_event, numbered, trial_from_events
 from allweather.trials.trial import Trial
 
 
@@ -69,6 +69,7 @@ class Session:
             while True:
                 self._expire_overdue()
                 events = choose(self.history)
+                self._replay.after(numbered(events, self._replay.seen))  # what cannot be replayed is not written
                 try:
                     written = self.journal.append(self._replay.seen, events)
                 except Conflict:
