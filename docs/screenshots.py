@@ -14,7 +14,7 @@ from pathlib import Path
 import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from allweather.dashboard import Door, create_app
+from allweather.dashboard import ServerConfig, create_app
 from allweather.serialization import Spec
 from allweather.study import Study
 
@@ -66,7 +66,7 @@ def fill(storage: str) -> None:
 @contextmanager
 def serving(storage: str, token: str | None = None) -> Iterator[str]:
     """The dashboard, answering."""
-    app = create_app(storage, Door(port=PORT, token=token))
+    app = create_app(storage, ServerConfig(port=PORT, token=token))
     server = uvicorn.Server(uvicorn.Config(app, port=PORT, log_level="warning", ws="none", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -124,7 +124,7 @@ def _settled(page: Page, which: str) -> None:
     """Wait until everything on the page is drawn."""
     if which not in ("study", "control"):
         return
-    page.locator(".said").wait_for()
+    page.locator(".computed").wait_for()
     for figure in page.locator(".figure").all():
         figure.scroll_into_view_if_needed()
         page.locator(f"#{figure.get_attribute('id')}:is([data-drawn], [data-failed])").wait_for()

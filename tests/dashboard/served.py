@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import httpx
 import uvicorn
 
-from allweather.dashboard import Door, create_app
-from allweather.dashboard.serving import _listen
+from allweather.dashboard import ServerConfig, create_app
+from allweather.dashboard.server import _bind
 from allweather.serialization import Spec
 from allweather.storage import Database, Event, Journal
 from allweather.study import Study
@@ -90,9 +90,9 @@ class Server:
 @contextmanager
 def serving(url, **door):
     """The page of a database, answering."""
-    listening = _listen(Door(port=0))
+    listening = _bind(ServerConfig(port=0))
     port = listening.getsockname()[1]
-    app = create_app(url, Door(port=port, **door))
+    app = create_app(url, ServerConfig(port=port, **door))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -107,7 +107,7 @@ def serving(url, **door):
         server.should_exit = True
         thread.join()
         listening.close()
-        app.state.shelf.database.close()
+        app.state.studies.database.close()
 
 
 def form_token(page):

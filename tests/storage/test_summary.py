@@ -1,7 +1,7 @@
 import pytest
 
 from allweather.storage import Database, Event, Journal
-from allweather.storage.summary import glances, how_many
+from allweather.storage.summary import count_studies, study_summaries
 
 
 @pytest.fixture
@@ -30,12 +30,12 @@ def asked(number):
         ([asked(0), added(1), added(2), asked(3), Event("told", {"values": [1.0]}, 0)], 4),
     ],
 )
-def test_a_glance_counts_what_the_journal_holds(database, events, trials):
+def test_a_summary_counts_what_the_journal_holds(database, events, trials):
     journal = Journal.create(database, "kiosk", {})
     Journal.create(database, "other", {}, ())
     if events:
         journal.append(0, events)
-    glance, other = glances(database, 10)
+    glance, other = study_summaries(database, 10)
     assert (glance.name, glance.trials, glance.last) == ("kiosk", trials, len(events))
     assert (other.trials, other.last, other.changed) == (0, 0, other.created)
     assert glance.changed >= glance.created
@@ -44,6 +44,6 @@ def test_a_glance_counts_what_the_journal_holds(database, events, trials):
 def test_studies_come_by_name_a_few_at_a_time(database):
     for name in ("b", "c", "a"):
         Journal.create(database, name, {})
-    assert [each.name for each in glances(database, 2)] == ["a", "b"]
-    assert [each.name for each in glances(database, 2, 2)] == ["c"]
-    assert how_many(database) == 3
+    assert [each.name for each in study_summaries(database, 2)] == ["a", "b"]
+    assert [each.name for each in study_summaries(database, 2, 2)] == ["c"]
+    assert count_studies(database) == 3

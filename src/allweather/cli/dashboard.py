@@ -41,10 +41,10 @@ def dashboard(
     Example: allweather dashboard --storage sqlite:///kiosk.db
     """
     try:
-        from allweather.dashboard import Door, serve
+        from allweather.dashboard import ServerConfig, serve
     except ImportError as missing:
         raise InvalidInput(f"dashboard needs FastAPI: pip install 'allweather[dashboard]' ({missing})") from None
-    door = Door(host, port, token, tuple(host_name or ()))
+    config = ServerConfig(host, port, token, tuple(host_name or ()))
     place = Place(storage, None, as_json)
     place.database().close()  # what is wrong with it is said before anybody is let in
 
@@ -53,7 +53,7 @@ def dashboard(
         if open_it:
             webbrowser.open(address)
 
-    if serve(place.url, door, ready):
+    if serve(place.url, config, ready):
         # What is left writes whole transactions or nothing, and Python cannot end a thread that computes.
         sys.stdout.flush()
         sys.stderr.flush()

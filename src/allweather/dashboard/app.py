@@ -1,7 +1,8 @@
-"""The application: pages and REST interface behind one guard."""
+"""The application: routes, middleware, error handlers and the OpenAPI document."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -11,100 +12,109 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from allweather.dashboard import files, forms, login, pages, rest
-from allweather.dashboard.aside import Gone
-from allweather.dashboard.door import Door
-from allweather.dashboard.guard import Guard
-from allweather.dashboard.patience import Patience
-from allweather.dashboard.problems import problem, sentence, status_of
-from allweather.dashboard.render import trouble
+from allweather.dashboard import api, auth, pages, responses
+from allweather.dashboard.auth import Sessions
+from allweather.dashboard.errors import error_fields, one_line, page_message, problem, status_of
+from allweather.dashboard.middleware import RateLimit, SecurityMiddleware
 from allweather.dashboard.schemas import ProblemOut
-from allweather.dashboard.sessions import Sessions
-from allweather.dashboard.shelf import Shelf
-from allweather.dashboard.spoken import spoken
+from allweather.dashboard.server import ServerConfig
+from allweather.dashboard.studies import StudyCache
+from allweather.dashboard.tasks import Cancelled
 from allweather.errors import AllweatherError
 
-ABOUT = """Remote ask and tell for the studies of one database.
+log = logging.getLogger("allweather")
+DESCRIPTION = """Remote ask and tell for the studies of one database.
 
-Where the server was started with a token, every request carries it: `Authorization: Bearer <token>`.
-Names of studies are percent-encoded in paths. What went wrong comes as `application/problem+json`.
+If the server was started with a token, every request must carry it: `Authorization: Bearer <token>`.
+Names of studies are percent-encoded in paths. Errors are returned as `application/problem+json`.
 """
 
 
-def create_app(storage: str, door: Door | None = None) -> FastAPI:
-    """The live page of a database's studies, as an ASGI application.
+def create_app(storage: str, config: ServerConfig | None = None) -> FastAPI:
+    """Create the ASGI application that shows the studies of a database.
 
     Args:
         storage: the database's address, such as `sqlite:///kiosk.db`.
-        door: where it will answer, and the token; by default this machine only.
+        config: address, host names and token; by default local access without a token.
+
+    Returns:
+        The application.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     app = create_app(f"sqlite:///{folder}/studies.db")
-        ...     app.state.shelf.database.close()
+        ...     app.state.studies.database.close()
         >>> app.title
         'allweather'
     """
-    door, sessions, patience = door or Door(), Sessions(), Patience()
+    config, sessions, rate_limit = config or ServerConfig(), Sessions(), RateLimit()
     app = FastAPI(
         title="allweather",
         version="1",
-        description=ABOUT,
+        description=DESCRIPTION,
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.shelf, app.state.door = Shelf(storage), door
-    app.state.sessions, app.state.patience = sessions, patience
-    for part in (files, rest, login, pages, forms):
-        app.include_router(part.router)
-    app.add_exception_handler(AllweatherError, _mistaken)
-    app.add_exception_handler(RequestValidationError, _misread)
-    app.add_exception_handler(ValidationError, _misread)
-    app.add_exception_handler(HTTPException, _refused)
-    app.add_exception_handler(Gone, _gone)
-    app.add_middleware(Guard, door=door, sessions=sessions, patience=patience)
-    app.openapi = lambda: _documented(app, door)  # type: ignore[method-assign]
+    app.state.studies, app.state.config = StudyCache(storage), config
+    app.state.sessions, app.state.rate_limit = sessions, rate_limit
+    for router in (responses.static_router, api.router, auth.router, pages.router):
+        app.include_router(router)
+    app.add_exception_handler(AllweatherError, _allweather_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(ValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Cancelled, _cancelled)
+    app.add_middleware(SecurityMiddleware, config=config, sessions=sessions, rate_limit=rate_limit)
+    app.openapi = lambda: _openapi(app, config)  # type: ignore[method-assign]
     return app
 
 
-def _answer(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
-    if request.scope["path"].startswith("/api/"):
-        return problem(status, detail, headers)
-    return trouble(request, status, detail)
+async def _allweather_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AllweatherError)
+    status = status_of(error)
+    if status >= 500:
+        log.warning("%s %s: %s", request.method, request.scope["path"], one_line(error))
+    if _is_api(request):
+        return problem(status, one_line(error), **error_fields(error))
+    return responses.error_page(request, status, page_message(error))
 
 
-async def _mistaken(request: Request, mistake: Exception) -> Response:
-    assert isinstance(mistake, AllweatherError)
-    program = request.scope["path"].startswith("/api/")
-    return _answer(request, status_of(mistake), sentence(mistake) if program else spoken(mistake))
+async def _validation_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError | ValidationError)
+    first = error.errors()[0]
+    where = ascii(".".join(str(part) for part in first["loc"]))[1:-1]
+    if _is_api(request):
+        return problem(422, one_line(f"{where}: {first['msg']}"), where=where, requirement=first["msg"])
+    return responses.error_page(request, 422, one_line(f"{where}: {first['msg']}"))
 
 
-async def _misread(request: Request, mistake: Exception) -> Response:
-    assert isinstance(mistake, RequestValidationError | ValidationError)
-    first = mistake.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return _answer(request, 422, sentence(f"{ascii(where)[1:-1]}: {first['msg']}"))
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    headers = dict(error.headers or {})
+    if _is_api(request):
+        return problem(error.status_code, str(error.detail), headers)
+    return responses.error_page(request, error.status_code, str(error.detail))
 
 
-async def _refused(request: Request, mistake: Exception) -> Response:
-    assert isinstance(mistake, HTTPException)
-    return _answer(request, mistake.status_code, str(mistake.detail), dict(mistake.headers or {}))
+async def _cancelled(request: Request, error: Exception) -> Response:
+    detail = "the server is shutting down"
+    return problem(503, detail) if _is_api(request) else responses.error_page(request, 503, detail)
 
 
-async def _gone(request: Request, mistake: Exception) -> Response:
-    return _answer(request, 503, "the server is ending")
+def _is_api(request: Request) -> bool:
+    return bool(request.scope["path"].startswith("/api/"))
 
 
-def _documented(app: FastAPI, door: Door) -> dict[str, Any]:
+def _openapi(app: FastAPI, config: ServerConfig) -> dict[str, Any]:
     if app.openapi_schema is None:
-        said = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        parts = said.setdefault("components", {})
-        parts["schemas"]["ProblemOut"] = ProblemOut.model_json_schema()
-        parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        if door.token is not None:
-            said["security"] = [{"token": []}]
-        app.openapi_schema = said
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        components = document.setdefault("components", {})
+        components["schemas"]["ProblemOut"] = ProblemOut.model_json_schema()
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        if config.token is not None:
+            document["security"] = [{"token": []}]
+        app.openapi_schema = document
     return app.openapi_schema

@@ -1,105 +1,216 @@
-"""What people do on the pages: ask, tell, correct and withdraw; also without a script in the browser."""
+"""Forms: the input fields of variables and trials, and the parsing of what was submitted."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
-from starlette.responses import RedirectResponse
+from fastapi import Depends, Request
 
-from allweather.dashboard.addresses import segment
-from allweather.dashboard.inputs import Card, space_of
-from allweather.dashboard.pages import about
-from allweather.dashboard.posted import Posted, from_our_form
-from allweather.dashboard.problems import status_of
-from allweather.dashboard.render import partial, render
-from allweather.dashboard.rest import Here, Number
-from allweather.dashboard.shelf import Opened
-from allweather.dashboard.spoken import spoken
-from allweather.errors import AllweatherError
-from allweather.study import Study
+from allweather._utils.formatting import brief, numbers, row
+from allweather.dashboard.errors import Forbidden, MalformedRequest
+from allweather.dashboard.studies import OpenStudy
+from allweather.errors import InvalidInput, require
+from allweather.space import Space
+from allweather.space.text import value
+from allweather.space.variables import Choice, Context, Integer, Value, Variable
+from allweather.storage.stored_study import StoredStudy
 from allweather.trials import Trial
+from allweather.trials.text import outcome
+from allweather.trials.validation import Say
 
-router = APIRouter(include_in_schema=False)
-Form = Annotated[Posted, Depends(from_our_form)]
-
-
-@router.post("/studies/{name}/ask")
-async def ask(request: Request, opened: Here, posted: Form) -> Response:
-    """A new trial, with the form that will tell what became of it."""
-
-    def next_one(study: Study) -> Trial:
-        contexts = {} if opened.kept.validator.controlled else study.space.contexts
-        return study.ask(context=posted.row("context", contexts))
-
-    trial = await opened.asked(next_one, request)
-    if not partial(request):
-        return RedirectResponse(f"{_home(opened)}#trial-{trial.number}", 303)
-    return _news(render(request, "_card.html", name=opened.name, card=Card.of(opened, trial)))
+STALE = "this form does not belong to your session: reload the page and submit it again"
+LONGEST_FIELD = 20_000
+"""Characters of one field."""
 
 
-@router.post("/studies/{name}/trials/{number}/tell")
-def tell(request: Request, opened: Here, number: Number, posted: Form) -> Response:
-    """What became of a trial."""
+@dataclass(frozen=True)
+class Field:
+    """An input field for a variable."""
 
-    def told(trial: Trial) -> Trial:
-        space = space_of(opened, trial)
-        decision = posted.row("decision", space.decisions)
-        say = opened.kept.validator.told(
-            posted.outcomes(),
-            posted.row("context", space.contexts),
-            opened.kept.done(number, decision or {}),
-            posted.ticked("failed"),
+    name: str
+    """Name in the form, such as `context:demand`."""
+    label: str
+    kind: str
+    """`choice`, `integer` or `number`."""
+    low: Any = None
+    high: Any = None
+    options: tuple[str, ...] = ()
+    text: str = ""
+    """The text in the field."""
+
+    @classmethod
+    def of(cls, role: str, label: str, variable: Variable, entered: Mapping[str, str]) -> Field:
+        """Return the field for a variable, with the text that was entered before.
+
+        Args:
+            role: `context` or `decision`.
+            label: the variable's name.
+            variable: what the field is for.
+            entered: text by field name.
+
+        Example:
+            >>> Field.of("context", "demand", Context(0, 9), {"context:demand": "3"}).text
+            '3'
+        """
+        inner = variable.variable if isinstance(variable, Context) else variable
+        name = f"{role}:{label}"
+        text = entered.get(name, "")
+        if isinstance(inner, Choice):
+            return cls(name, label, "choice", options=tuple(map(str, inner.options)), text=text)
+        limits: Any = inner
+        kind = "integer" if isinstance(inner, Integer) else "number"
+        return cls(name, label, kind, limits.lower, limits.upper, text=text)
+
+
+@dataclass(frozen=True)
+class TrialForm:
+    """The form that reports or corrects the result of a trial."""
+
+    trial: Trial
+    contexts: tuple[Field, ...]
+    decisions: tuple[Field, ...]
+    values: str
+    failed: bool
+    error: str | None = None
+    """What was wrong with the last submission."""
+
+    @classmethod
+    def of(
+        cls, study: StoredStudy, trial: Trial, entered: Mapping[str, str] | None = None, error: str | None = None
+    ) -> TrialForm:
+        """Return the form of a trial, with what was entered before.
+
+        Args:
+            study: the trial's study.
+            trial: what the form is about.
+            entered: text by field name, from an earlier submission.
+            error: what was wrong with that submission.
+        """
+        space, entered = space_of(study, trial), entered or {}
+        known = {f"context:{name}": _exact(value) for name, value in (trial.context or {}).items()} | dict(entered)
+        return cls(
+            trial,
+            tuple(Field.of("context", name, variable, known) for name, variable in space.contexts.items()),
+            tuple(Field.of("decision", name, variable, entered) for name, variable in space.decisions.items()),
+            entered.get("values", ""),
+            bool(entered.get("failed")),
+            error,
         )
-        return opened.tell(number, say)
 
-    return _done(request, opened, number, posted, told)
-
-
-@router.post("/studies/{name}/trials/{number}/correct")
-def correct(request: Request, opened: Here, number: Number, posted: Form) -> Response:
-    """Put right what was told."""
-
-    def corrected(trial: Trial) -> Trial:
-        space = space_of(opened, trial)
-        context, decision = posted.row("context", space.contexts), posted.row("decision", space.decisions)
-        say = opened.kept.validator.corrected(
-            posted.outcomes(), opened.kept.happened(number, context or {}), opened.kept.done(number, decision or {})
-        )
-        return opened.tell(number, say)
-
-    return _done(request, opened, number, posted, corrected)
+    @property
+    def partial_result(self) -> str:
+        """What is known of a pending trial, and what is missing; empty if nothing is known yet."""
+        trial = self.trial
+        known = [f"outcome {outcome(trial)}"] * bool(trial.values) + [row(trial.context)] * bool(trial.context)
+        missing = [] if trial.context else [each.label for each in self.contexts]
+        missing += [] if trial.values else ["outcome"]
+        return f"recorded: {', '.join(known)}; still missing: {', '.join(missing)}" if known and missing else ""
 
 
-@router.post("/studies/{name}/trials/{number}/withdraw")
-def withdraw(request: Request, opened: Here, number: Number, posted: Form) -> Response:
-    """Take a trial out."""
-    return _done(request, opened, number, posted, lambda trial: opened.withdraw(number))
+@dataclass(frozen=True)
+class Form:
+    """The fields of a submitted form, as text."""
+
+    fields: Mapping[str, str]
+
+    def row(self, role: str, variables: Mapping[str, Variable]) -> dict[str, Value] | None:
+        """Return the values that were entered for some variables; None if there are none.
+
+        Args:
+            role: `context` or `decision`, the prefix of the field names.
+            variables: the variables by name.
+        """
+        entered = {name: self.fields.get(f"{role}:{name}", "").strip() for name in variables}
+        found = {name: value(text, variables[name], f"{role} {name}") for name, text in entered.items() if text}
+        return found or None
+
+    def outcomes(self) -> list[float] | None:
+        """Return the outcomes, separated by spaces or by commas and spaces; None if there are none.
+
+        Example:
+            >>> Form({"values": "1.5, 2"}).outcomes()
+            [1.5, 2.0]
+            >>> Form({"values": "1,5"}).outcomes()
+            Traceback (most recent call last):
+            allweather.errors.InvalidInput: `outcome` must use a decimal point, such as 42.5, and spaces between several
+            outcomes, got '1,5'
+        """
+        text = re.sub(r"[,;](?=\s|$)|;", " ", self.fields.get("values", ""))
+        fits = re.search(r"\d,\d", text) is None
+        require(fits, "outcome", "use a decimal point, such as 42.5, and spaces between several outcomes", text)
+        return numbers(text.split(), "outcome")
+
+    def result(self, study: StoredStudy, trial: Trial) -> Say:
+        """Return the event writer of a reported result.
+
+        Args:
+            study: the trial's study.
+            trial: whose result the form reports.
+        """
+        space = space_of(study, trial)
+        decision = self.row("decision", space.decisions)
+        context = self.row("context", space.contexts)
+        made = study.done(trial.number, decision or {})
+        return study.validator.told(self.outcomes(), context, made, bool(self.fields.get("failed")))
+
+    def correction(self, study: StoredStudy, trial: Trial) -> Say:
+        """Return the event writer of a correction; empty fields keep their value.
+
+        Args:
+            study: the trial's study.
+            trial: whose result the form corrects.
+        """
+        space = space_of(study, trial)
+        context, decision = self.row("context", space.contexts), self.row("decision", space.decisions)
+        occurred, made = study.happened(trial.number, context or {}), study.done(trial.number, decision or {})
+        return study.validator.corrected(self.outcomes(), occurred, made)
 
 
-def _done(request: Request, opened: Opened, number: int, posted: Posted, change: Callable[[Trial], Trial]) -> Response:
-    """The changed trial; where something does not fit, the form as it was typed and what is wrong with it."""
-    trial = opened.find(number)
+async def form_fields(request: Request, limit: int) -> dict[str, str]:
+    """Return the text fields of a submitted form.
+
+    Args:
+        request: submits the form.
+        limit: the number of fields, at most.
+    """
     try:
-        changed = change(trial)
-    except AllweatherError as mistake:
-        card = Card.of(opened, trial, posted.fields, spoken(mistake))
-        if partial(request):
-            return render(request, "_card.html", status_of(mistake), name=opened.name, card=card)
-        return render(request, "trial.html", status_of(mistake), **about(opened, card))
-    if not partial(request):
-        return RedirectResponse(f"{_home(opened)}/trials/{number}", 303)
-    if changed.state == "pending":
-        return _news(render(request, "_card.html", name=opened.name, card=Card.of(opened, changed)))
-    return _news(render(request, "_done.html", name=opened.name, trial=changed))
+        given = await request.form(max_files=0, max_fields=limit)
+        fields = {name: text for name, text in given.items() if isinstance(text, str)}
+        "".join([*fields, *fields.values()]).encode()
+    except UnicodeError:
+        raise MalformedRequest("the form must be encoded in UTF-8") from None
+    return fields
 
 
-def _home(opened: Opened) -> str:
-    return f"/studies/{segment(opened.name)}"
+async def posted_form(request: Request) -> Form:
+    """Return the submitted form, if it carries the form token of its session."""
+    fields = await form_fields(request, 1000)
+    session = request.state.session
+    if session is None or not request.app.state.sessions.owns_form(session, fields.pop("form_token", "")):
+        raise Forbidden(STALE)
+    if any(len(text) > LONGEST_FIELD for text in fields.values()):
+        raise InvalidInput("a field of the form is too long")
+    return Form(fields)
 
 
-def _news(answer: Response) -> Response:
-    """Tells the page that something has happened."""
-    answer.headers["hx-trigger"] = "news"
-    return answer
+PostedForm = Annotated[Form, Depends(posted_form)]
+
+
+def context_fields(study: OpenStudy) -> list[Field]:
+    """Return the fields for a context that is known before the decision; none with control sets."""
+    stored = study.stored
+    contexts = [] if stored.validator.controlled else stored.space.contexts.items()
+    return [Field.of("context", name, variable, {}) for name, variable in contexts]
+
+
+def space_of(study: StoredStudy, trial: Trial) -> Space:
+    """Return the variables with the split into decisions and contexts of this trial."""
+    return study.space.controlling(list(trial.decision)) if study.validator.controlled else study.space
+
+
+def _exact(value: Any) -> str:
+    """Return a value as text that parses to the same value."""
+    return repr(value) if isinstance(value, float) else brief(value)

@@ -1,174 +1,258 @@
-"""The pages that people read, and their parts that change while they do."""
+"""The HTML pages: routes that show studies and trials, and routes that ask, tell, correct and withdraw."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse
 
-from allweather.dashboard.choice import DISTANCES, LARGEST, OBJECTIVES, Choice, own
-from allweather.dashboard.downloads import journal_of, report_of, table_of
-from allweather.dashboard.figures import ABOUT, advised, offered
-from allweather.dashboard.inputs import Card, Input
-from allweather.dashboard.outline import STATES, Outline
-from allweather.dashboard.render import partial, render
-from allweather.dashboard.rest import Here, Number, shelf_of
-from allweather.dashboard.shelf import Opened
-from allweather.dashboard.sieve import Page, Sieve, cells
+from allweather.dashboard.errors import page_message, status_of
+from allweather.dashboard.filters import (
+    DISTANCES,
+    OBJECTIVES,
+    SLIDER_MAX,
+    ObjectiveChoice,
+    Page,
+    TrialFilter,
+    cells,
+    own_choice,
+)
+from allweather.dashboard.forms import Form, PostedForm, TrialForm, context_fields
+from allweather.dashboard.responses import (
+    encode_segment,
+    is_partial,
+    journal_download,
+    render,
+    report_download,
+    table_download,
+)
+from allweather.dashboard.schemas import CurrentStudy, TrialNumber, cache_of
+from allweather.dashboard.studies import STATES, OpenStudy, Snapshot
+from allweather.errors import AllweatherError
 from allweather.plots.axes import is_numeric
+from allweather.study import Study
+from allweather.trials import Trial
 
 router = APIRouter(include_in_schema=False)
-LISTED = 50
+STUDIES = 50
 """Studies on a page."""
-WAITING = 20
-"""Trials that wait for their outcome, with a form each."""
+PENDING = 20
+"""Pending trials that are shown with a form."""
+CAPTIONS = {
+    "robustness": "Mean outcome versus shift of the context distribution.",
+    "contexts": "Context distribution of the model, and the worst case within the radius.",
+    "profile": "Objective versus each decision variable.",
+    "slices": "Posterior mean and credible band of the outcome.",
+    "progress": "Objective of the recommendation versus number of trials.",
+    "frontier": "Objective versus cost.",
+}
+"""Captions of the figures until they are drawn."""
 
 
-def chosen(request: Request) -> Choice:
-    """The objective that an address names."""
-    return Choice.model_validate(dict(request.query_params))
+def chosen_objective(request: Request) -> ObjectiveChoice:
+    """Return the objective of a query string."""
+    return ObjectiveChoice.model_validate(dict(request.query_params))
 
 
-def begun(choice: Choice, opened: Opened) -> Choice:
-    """What the sliders begin with: the study's own radius or level, until somebody chooses."""
-    like = own(opened.kept.spec)
-    if choice.model_fields_set or like is None:
-        return choice
-    return like.model_copy(update={"objective": "own"})
+def chosen_trials(request: Request) -> TrialFilter:
+    """Return the trial filter of a query string."""
+    return TrialFilter.model_validate(dict(request.query_params))
 
 
-def sifted(request: Request) -> Sieve:
-    """The trials that an address wants to see."""
-    return Sieve.model_validate(dict(request.query_params))
-
-
-Chosen = Annotated[Choice, Depends(chosen)]
-Sifted = Annotated[Sieve, Depends(sifted)]
+ChosenObjective = Annotated[ObjectiveChoice, Depends(chosen_objective)]
+ChosenTrials = Annotated[TrialFilter, Depends(chosen_trials)]
 
 
 @router.get("/")
 def studies(request: Request, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
-    """The studies of the database."""
-    shelf = shelf_of(request)
-    glances, total = shelf.page(LISTED, LISTED * (page - 1))
-    pages = max(-(-total // LISTED), 1)
-    said: dict[str, Any] = {"glances": glances, "total": total, "page": page, "pages": pages}
-    template = "_studies.html" if partial(request) else "studies.html"
-    return render(request, template, address=shelf.database.address, **said)
+    """List the studies of the database."""
+    cache = cache_of(request)
+    summaries, total = cache.page(STUDIES, STUDIES * (page - 1))
+    pages = max(-(-total // STUDIES), 1)
+    template = "_studies.html" if is_partial(request) else "studies.html"
+    values: dict[str, Any] = {"summaries": summaries, "total": total, "page": page, "pages": pages}
+    return render(request, template, address=cache.database.address, **values)
 
 
 @router.get("/studies/{name}")
-def study(request: Request, opened: Here, wanted: Chosen, sieve: Sifted) -> Response:
-    """One study."""
-    return render(request, "study.html", **everything(opened, wanted, sieve))
+def study(request: Request, study: CurrentStudy, choice: ChosenObjective, trials: ChosenTrials) -> Response:
+    """Show a study."""
+    snapshot = study.snapshot()
+    return render(
+        request,
+        "study.html",
+        choice=_initial_choice(choice, snapshot),
+        objectives=OBJECTIVES,
+        distances=DISTANCES,
+        slider_max=SLIDER_MAX,
+        figures={name: CAPTIONS[name] for name in snapshot.figures},
+        known=context_fields(study),
+        **_pending(snapshot) | _table(snapshot, trials),
+    )
 
 
 @router.get("/studies/{name}/pulse")
-def pulse(request: Request, opened: Here, seen: Annotated[int, Query(ge=0, le=10**12)]) -> Response:
-    """Nothing as long as nothing has happened; then the counts, and the news that the rest of the page waits for."""
-    if opened.journal.last == seen:
+def pulse(request: Request, study: CurrentStudy, seen: Annotated[int, Query(ge=0, le=10**12)]) -> Response:
+    """Return nothing while the study is unchanged; otherwise its counts, and an event that refreshes the page."""
+    if study.journal.last == seen:
         return Response(status_code=204)
-    answer = render(request, "_pulse.html", outline=Outline.of(opened))
-    answer.headers["hx-trigger"] = "news"
-    return answer
+    return _changed(render(request, "_changes.html", study=study.snapshot()))
 
 
 @router.get("/studies/{name}/recommendation")
-async def recommendation(request: Request, opened: Here, wanted: Chosen) -> Response:
-    """What to decide, in words."""
-    outline = await run_in_threadpool(Outline.of, opened)
-    possible = outline.complete and not outline.why_not
-    advice = await advised(opened, wanted, request) if possible else None
-    template = "_recommendation.html" if partial(request) else "recommendation.html"
-    return render(request, template, outline=outline, advice=advice)
+async def recommendation(request: Request, study: CurrentStudy, choice: ChosenObjective) -> Response:
+    """Show the recommendation."""
+    snapshot = await run_in_threadpool(study.snapshot)
+    possible = snapshot.complete and not snapshot.why_not
+    advice = await study.recommend(choice, request) if possible else None
+    template = "_recommendation.html" if is_partial(request) else "recommendation.html"
+    return render(request, template, study=snapshot, advice=advice)
 
 
 @router.get("/studies/{name}/pending")
-def pending(request: Request, opened: Here) -> Response:
-    """The trials that wait for their outcome, with a form each."""
-    return render(request, "_pending.html", name=opened.name, **waiting(opened))
+def pending(request: Request, study: CurrentStudy) -> Response:
+    """Show the pending trials with their forms."""
+    return render(request, "_pending.html", **_pending(study.snapshot()))
 
 
 @router.get("/studies/{name}/trials")
-def trials(request: Request, opened: Here, sieve: Sifted) -> Response:
-    """The table of trials."""
-    template = "_trials.html" if partial(request) else "trials.html"
-    return render(request, template, outline=Outline.of(opened), **tabled(opened, sieve))
+def trials(request: Request, study: CurrentStudy, chosen: ChosenTrials) -> Response:
+    """Show the table of trials."""
+    template = "_trials.html" if is_partial(request) else "trials.html"
+    return render(request, template, **_table(study.snapshot(), chosen))
 
 
 @router.get("/studies/{name}/trials/{number}")
-def trial(request: Request, opened: Here, number: Number) -> Response:
-    """One trial: what is known of it, how that came about, and what can be done about it."""
-    return render(request, "trial.html", **about(opened, Card.of(opened, opened.find(number))))
+def trial(request: Request, study: CurrentStudy, number: TrialNumber) -> Response:
+    """Show a trial, its events and its forms."""
+    form = TrialForm.of(study.stored, study.snapshot().find(number))
+    return render(request, "trial.html", **_trial(study, form))
 
 
 @router.get("/studies/{name}/journal.jsonl")
-def journal(opened: Here) -> Response:
-    """The whole study, as a file."""
-    return journal_of(opened)
+def journal(study: CurrentStudy) -> Response:
+    """Download the journal."""
+    return journal_download(study.journal)
 
 
 @router.get("/studies/{name}/table.csv")
-def table(opened: Here) -> Response:
-    """The trials, as a file for a spreadsheet."""
-    return table_of(opened)
+def table(study: CurrentStudy) -> Response:
+    """Download the trials as CSV."""
+    return table_download(study.name, study.snapshot().history)
 
 
 @router.get("/studies/{name}/report.html")
-async def report(request: Request, opened: Here, wanted: Chosen) -> Response:
-    """The study in one file, to send to somebody."""
-    return await report_of(opened, wanted, request)
+async def report(request: Request, study: CurrentStudy, choice: ChosenObjective) -> Response:
+    """Download a report."""
+    return report_download(study.name, await study.report(choice, request))
 
 
 @router.get("/api/docs")
-def interface(request: Request) -> Response:
-    """The REST interface, operation by operation."""
-    return render(request, "interface.html", document=request.app.openapi())
+def api_docs(request: Request) -> Response:
+    """Show the operations of the REST API."""
+    return render(request, "api.html", document=request.app.openapi())
 
 
-def everything(opened: Opened, choice: Choice, sieve: Sieve) -> dict[str, Any]:
-    """What a study's page shows."""
-    contexts = [] if opened.kept.validator.controlled else opened.kept.space.contexts.items()
+@router.post("/studies/{name}/ask")
+async def ask(request: Request, study: CurrentStudy, form: PostedForm) -> Response:
+    """Ask for a trial, and show its form."""
+
+    def task(loaded: Study) -> Trial:
+        contexts = {} if study.stored.validator.controlled else loaded.space.contexts
+        return loaded.ask(context=form.row("context", contexts))
+
+    trial = await study.ask(task, request)
+    if not is_partial(request):
+        return RedirectResponse(f"{_path(study)}#trial-{trial.number}", 303)
+    return _changed(_card(request, study, TrialForm.of(study.stored, trial)))
+
+
+@router.post("/studies/{name}/trials/{number}/tell")
+def tell(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
+    """Report the result of a trial."""
+    return _submit(request, study, number, form, lambda trial: study.tell(number, form.result(study.stored, trial)))
+
+
+@router.post("/studies/{name}/trials/{number}/correct")
+def correct(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
+    """Correct the result of a trial."""
+    return _submit(request, study, number, form, lambda trial: study.tell(number, form.correction(study.stored, trial)))
+
+
+@router.post("/studies/{name}/trials/{number}/withdraw")
+def withdraw(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
+    """Withdraw a trial."""
+    return _submit(request, study, number, form, lambda trial: study.withdraw(number))
+
+
+def _submit(request: Request, study: OpenStudy, number: int, form: Form, change: Callable[[Trial], Trial]) -> Response:
+    """Change a trial and show it; after an error show the form as it was entered, with a message."""
+    trial = study.snapshot().find(number)
+    try:
+        changed = change(trial)
+    except AllweatherError as error:
+        again = TrialForm.of(study.stored, trial, form.fields, page_message(error, number))
+        if is_partial(request):
+            return _card(request, study, again, status_of(error))
+        return render(request, "trial.html", status_of(error), **_trial(study, again))
+    if not is_partial(request):
+        return RedirectResponse(f"{_path(study)}/trials/{number}", 303)
+    if changed.state == "pending":
+        return _changed(_card(request, study, TrialForm.of(study.stored, changed)))
+    return _changed(render(request, "_result.html", name=study.name, trial=changed))
+
+
+def _card(request: Request, study: OpenStudy, form: TrialForm, status: int = 200) -> Response:
+    return render(request, "_trial_card.html", status, name=study.name, form=form)
+
+
+def _initial_choice(choice: ObjectiveChoice, snapshot: Snapshot) -> ObjectiveChoice:
+    """Return the chosen objective; if none was chosen, the study's own with its radius or level on the sliders."""
+    own = own_choice(snapshot.stored.spec)
+    if choice.model_fields_set or own is None:
+        return choice
+    return own.model_copy(update={"objective": "own"})
+
+
+def _pending(snapshot: Snapshot) -> dict[str, Any]:
+    """Return template values of the pending trials, newest first."""
+    found = snapshot.by_state.get("pending", [])[::-1]
+    forms = [TrialForm.of(snapshot.stored, each) for each in found[:PENDING]]
+    return {"study": snapshot, "name": snapshot.name, "forms": forms, "further": len(found) - PENDING}
+
+
+def _table(snapshot: Snapshot, chosen: TrialFilter) -> dict[str, Any]:
+    """Return template values of a page of the table of trials."""
+    variables = snapshot.stored.space.variables
+    state = snapshot.by_state.get(chosen.state, []) if chosen.state else snapshot.history.trials
+    page = Page.of(state, chosen)
+    columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), "value"]
+    text = ["trial", *(name for name, each in variables.items() if not is_numeric(each))]
     return {
-        "outline": Outline.of(opened),
-        "choice": begun(choice, opened),
-        "objectives": OBJECTIVES,
-        "distances": DISTANCES,
-        "largest": LARGEST,
-        "figures": {name: ABOUT[name] for name in offered(opened)},
-        "known": [Input.of("context", name, variable, {}) for name, variable in contexts],
-        **waiting(opened),
-        **tabled(opened, sieve),
-    }
-
-
-def waiting(opened: Opened) -> dict[str, Any]:
-    """The trials that wait for their outcome, the newest first."""
-    found = opened.by_state.get("pending", [])[::-1]
-    return {"cards": [Card.of(opened, each) for each in found[:WAITING]], "further": len(found) - WAITING}
-
-
-def tabled(opened: Opened, sieve: Sieve) -> dict[str, Any]:
-    """A page of the table of trials."""
-    variables = list(opened.kept.space.variables)
-    paid = ["cost"] if opened.kept.validator.controlled else []
-    found = Page.of(opened.by_state.get(sieve.state, []) if sieve.state else opened.history.trials, sieve)
-    words = [name for name, each in opened.kept.space.variables.items() if not is_numeric(each)]
-    columns = ["trial", *variables, *paid, "value"]
-    return {
-        "name": opened.name,
+        "study": snapshot,
+        "name": snapshot.name,
         "columns": columns,
-        "numeric": [each for each in columns if each not in ("trial", *words)],
-        "variables": variables,
+        "numeric": [each for each in columns if each not in text],
         "states": STATES,
-        "sieve": sieve,
-        "page": found,
-        "rows": [(each, cells(each)) for each in found.trials],
+        "chosen": chosen,
+        "page": page,
+        "rows": [(each, cells(each)) for each in page.trials],
     }
 
 
-def about(opened: Opened, card: Card) -> dict[str, Any]:
-    """What a trial's page shows."""
-    events = opened.journal.read(trial=card.trial.number)
-    return {"name": opened.name, "card": card, "events": events, "outline": Outline.of(opened)}
+def _trial(study: OpenStudy, form: TrialForm) -> dict[str, Any]:
+    """Return template values of a trial's page."""
+    return {"name": study.name, "form": form, "events": study.journal.read(trial=form.trial.number)}
+
+
+def _path(study: OpenStudy) -> str:
+    return f"/studies/{encode_segment(study.name)}"
+
+
+def _changed(response: Response) -> Response:
+    """Add the htmx event that refreshes the other parts of the page."""
+    response.headers["hx-trigger"] = "study-changed"
+    return response

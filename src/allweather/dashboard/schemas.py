@@ -1,145 +1,166 @@
-"""What the REST interface takes and gives, field by field."""
+"""Schemas of the REST API: path parameters, request bodies and responses."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
+from fastapi import Depends, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from starlette.requests import Request
 
-from allweather.dashboard.outline import Outline
-from allweather.storage.summary import Glance
+from allweather._utils.formatting import plain
+from allweather.dashboard.responses import decode_segment
+from allweather.dashboard.studies import OpenStudy, Snapshot, StudyCache
+from allweather.engine.recommendation import Recommendation
+from allweather.storage.summary import StudySummary
 from allweather.trials import Trial
 from allweather.trials.text import fields
 
 WHOLE = 2**53
-"""Beyond it a number in JSON is not the number that was meant."""
+"""The largest integer that JSON numbers represent exactly."""
 Cell = (
     StrictBool
     | Annotated[StrictInt, Field(ge=-WHOLE, le=WHOLE)]
     | Annotated[StrictFloat, Field(allow_inf_nan=False)]
     | Annotated[StrictStr, Field(max_length=200)]
 )
-"""A variable's value."""
+"""Value of a variable."""
 Row = Annotated[dict[Annotated[str, Field(max_length=200)], Cell], Field(max_length=200)]
-"""Values by variable."""
+"""Values by variable name."""
 Outcome = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e150, le=1e150)]
 
 
+def cache_of(request: Request) -> StudyCache:
+    """Return the studies that this server shows."""
+    cache: StudyCache = request.app.state.studies
+    return cache
+
+
+def study_of(
+    request: Request, name: Annotated[str, Path(description="the study's name, percent-encoded", examples=["kiosk"])]
+) -> OpenStudy:
+    """Return the study that a path names."""
+    return cache_of(request).find(decode_segment(name))
+
+
+CurrentStudy = Annotated[OpenStudy, Depends(study_of)]
+TrialNumber = Annotated[int, Path(ge=0, le=10**9, description="the trial's number")]
+
+
 class Model(BaseModel):
-    """What all of them share: unknown fields are refused, as is everything that is not what it should be."""
+    """Base of all schemas: frozen, and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ProblemOut(Model):
-    """What went wrong (RFC 9457)."""
+    """An error (RFC 9457); for invalid input with the fields of the error."""
 
     title: str
     status: int
-    detail: str = Field(description="a sentence for a person", examples=["`context demand` must be a number"])
+    detail: str = Field(description="the message", examples=["`context demand` must be a number, got 'many'"])
+    where: str | None = Field(default=None, description="the invalid argument or field")
+    requirement: str | None = Field(default=None, description="what is required of it")
+    received: bool | int | float | str | None = Field(default=None, description="the value that was received")
+    remedy: str | None = Field(default=None, description="how to fix it, where known")
 
 
-class GlanceOut(Model):
-    """A study in the list."""
+class StudySummaryOut(Model):
+    """A study in the list of studies."""
 
     name: str
-    address: str = Field(description="its path under this interface")
+    address: str = Field(description="its path in this API")
     trials: int
-    last_event: int = Field(description="the number of its newest event: while it stays, nothing has happened")
+    last_event: int = Field(description="the number of its newest event, which grows with every change")
     created: float = Field(description="seconds since 1970")
     changed: float = Field(description="seconds since 1970")
 
     @classmethod
-    def of(cls, glance: Glance, address: str) -> GlanceOut:
-        """A study from the outside."""
-        return cls(
-            name=glance.name,
-            address=address,
-            trials=glance.trials,
-            last_event=glance.last,
-            created=glance.created,
-            changed=glance.changed,
-        )
+    def of(cls, summary: StudySummary, address: str) -> StudySummaryOut:
+        """Return the schema of a summary."""
+        given = {**vars(summary), "address": address, "last_event": summary.last}
+        return cls(**{name: given[name] for name in cls.model_fields})
 
 
 class StudiesOut(Model):
-    """Some studies, by name."""
+    """A page of studies, by name."""
 
-    studies: list[GlanceOut]
+    studies: list[StudySummaryOut]
     total: int
 
 
 class StudyOut(Model):
-    """A study: what it is, and how far."""
+    """A study: its variables, its objective and the state of its trials."""
 
     name: str
     direction: str
-    variables: dict[str, str]
-    states: dict[str, int] = Field(description="how many trials are in each state")
+    variables: dict[str, str] = Field(description="role and range of each variable")
+    states: dict[str, int] = Field(description="number of trials in each state")
     trials: int
     last_event: int
-    wanted: str = Field(description="the study's own objective")
-    spent: float | None
+    wanted: str = Field(description="the study's objective")
+    spent: float | None = Field(description="with control sets: total cost of the trials")
     budget: float | None
-    why_not: str | None = Field(description="why nothing can be asked or computed here; null where it can")
+    why_not: str | None = Field(description="why ask and recommend are not possible here; null where they are")
 
     @classmethod
-    def of(cls, outline: Outline) -> StudyOut:
-        """An outline as it is sent."""
-        said = {**vars(outline), "states": outline.counts, "last_event": outline.last, "trials": outline.trials}
-        return cls(**{name: said[name] for name in cls.model_fields})
+    def of(cls, study: Snapshot) -> StudyOut:
+        """Return the schema of a snapshot."""
+        same = ("name", "direction", "variables", "states", "trials", "spent", "budget", "why_not")
+        given = {name: getattr(study, name) for name in same}
+        return cls(**given, last_event=study.last, wanted=study.objective)
 
 
 class TrialOut(Model):
-    """A trial as it is now."""
+    """A trial in its current state."""
 
     number: int
     state: str = Field(examples=["pending", "complete", "failed", "expired", "withdrawn"])
-    decision: dict[str, Any] = Field(description="what to do, or what was really done")
-    context: dict[str, Any] | None = Field(description="what happened")
+    decision: dict[str, Any] = Field(description="the decision to make, or the one that was made")
+    context: dict[str, Any] | None = Field(description="the context that occurred")
     values: list[float]
-    left: list[str] = Field(default=[], description="with control sets: variables to leave alone")
-    cost: float | None = Field(default=None, description="with control sets: what it costs")
+    left: list[str] = Field(default=[], description="with control sets: variables that are not controlled")
+    cost: float | None = Field(default=None, description="with control sets: its cost")
 
     @classmethod
     def of(cls, trial: Trial) -> TrialOut:
-        """A trial as it is sent."""
+        """Return the schema of a trial."""
         return cls(**fields(trial))
 
 
 class TrialsOut(Model):
-    """Some trials."""
+    """A page of trials."""
 
     trials: list[TrialOut]
-    total: int = Field(description="how many there are in all that fit the filter")
+    total: int = Field(description="number of trials that match the filter")
 
 
 class AskIn(Model):
-    """What to ask for."""
+    """A request for trials."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"context": {"demand": 31}}]})
 
-    n: Annotated[int, Field(strict=True, ge=1, le=100, description="how many trials")] = 1
+    n: Annotated[int, Field(strict=True, ge=1, le=100, description="number of trials")] = 1
     context: Row | None = Field(default=None, description="the context, if it is known before the decision")
 
 
 class TellIn(Model):
-    """What became of a trial; what is not known yet may be told later."""
+    """The result of a trial; what is not known yet may be told later."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"values": [42.5], "context": {"demand": 31}}, {"failed": True}]}
     )
 
     values: Annotated[list[Outcome], Field(max_length=1000)] | None = Field(
-        default=None, description="the outcome, or several where it was measured repeatedly"
+        default=None, description="the outcome, or several repeated measurements"
     )
-    context: Row | None = Field(default=None, description="what happened")
-    decision: Row | None = Field(default=None, description="what was really done, where it differs from the plan")
-    failed: Annotated[bool, Field(strict=True, description="that there will be no outcome")] = False
+    context: Row | None = Field(default=None, description="the context that occurred")
+    decision: Row | None = Field(default=None, description="the decision made, if it differs from the planned one")
+    failed: Annotated[bool, Field(strict=True, description="whether the trial failed: it has no outcome")] = False
 
 
 class CorrectIn(Model):
-    """What is to stand in place of what was told."""
+    """A correction of an earlier result; fields that are not given stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"values": [24.5]}]})
 
@@ -149,44 +170,57 @@ class CorrectIn(Model):
 
 
 class AddIn(Model):
-    """Data from before: all rows are taken, or none."""
+    """Past data: all rows are added, or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"rows": [{"order": 20, "demand": 30, "value": 80}]}]})
 
     rows: Annotated[list[Row], Field(min_length=1, max_length=5000)] = Field(
-        description="a value for every variable, and `value`"
+        description="a value for every variable, and the outcome as `value`"
     )
     left: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=200)] = Field(
-        default=[], description="with control sets: variables that were left alone then"
+        default=[], description="with control sets: variables that were not controlled"
     )
 
 
 class RecommendationOut(Model):
-    """The decision that is best as far as the study knows."""
+    """The decision with the best objective under the posterior."""
 
     decision: dict[str, Any]
-    objective: str = Field(description="what was wanted, in words")
-    value: float | None = Field(description="the objective's posterior median; null where its target is not reached")
-    interval: list[float | None] = Field(min_length=2, max_length=2, description="90% credible")
-    expected: float | None = Field(description="the mean outcome under the contexts believed in")
-    distance: str = Field(description="what radii of the curve are measured in")
+    objective: str = Field(description="the objective, as text")
+    value: float | None = Field(description="the objective's posterior median; null if its target is not reached")
+    interval: list[float | None] = Field(min_length=2, max_length=2, description="90% credible interval")
+    expected: float | None = Field(description="the mean outcome under the context model")
+    distance: str = Field(description="the distance that radii are measured in")
     radius: float
-    curve: list[dict[str, float | None]] = Field(description="the worst mean outcome by radius")
-    control: list[str] = Field(description="with control sets: the variables to decide")
+    curve: list[dict[str, float | None]] = Field(description="the worst mean outcome at each radius")
+    control: list[str] = Field(description="with control sets: the variables to control")
     cost: float | None
-    frontier: list[dict[str, Any]] | None = Field(description="with control sets: the best of each")
+    frontier: list[dict[str, Any]] | None = Field(description="with control sets: the best decision of each set")
+
+    @classmethod
+    def of(cls, best: Recommendation, objective: str) -> RecommendationOut:
+        """Return the schema of a recommendation."""
+        same = ("decision", "value", "interval", "expected", "cost", "control")
+        return cls(
+            **{name: plain(getattr(best, name)) for name in same},
+            objective=objective,
+            distance=best.distance,
+            radius=best.radius,
+            curve=plain(best.curve.to_dict("records")),
+            frontier=None if best.frontier is None else plain(best.frontier.to_dict("records")),
+        )
 
 
 class FiguresOut(Model):
-    """The figures that can be drawn of a study."""
+    """Names of the figures that can be drawn of a study."""
 
     figures: list[str]
 
 
 class FigureOut(Model):
-    """A figure as Plotly draws it."""
+    """A figure for Plotly."""
 
     name: str
     title: str
-    says: str = Field(description="what is seen, in a sentence")
+    says: str = Field(description="caption: what the figure shows")
     figure: dict[str, Any] = Field(description="`data` and `layout` for Plotly")

@@ -59,6 +59,11 @@ class Journal:
         return cls(database, found, name)
 
     @property
+    def address(self) -> str:
+        """The database's address, without password."""
+        return self._database.address
+
+    @property
     def recipe(self) -> dict[str, Any]:
         """What the study was made with."""
         with self._database.reading() as connection:

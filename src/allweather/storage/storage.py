@@ -63,12 +63,22 @@ class Storage:
             except Conflict:  # made by another worker just now
                 pass
         journal = Journal.open(database, name)
-        kept = journal.recipe.get("study", {})
-        for part, now in description.items():
-            if kept.get(part, now) != now:
-                as_made = f"be what the study {name!r} in {database.address} was made with, {kept[part]}"
-                raise InvalidInput(f"must {as_made}, got {now}", where=f"Study({part}=...)")
+        require_same_study(journal, description)
         return journal
+
+
+def require_same_study(journal: Journal, description: Mapping[str, str]) -> None:
+    """Raise `InvalidInput` unless the journal is of a study with this description.
+
+    Args:
+        journal: of an existing study.
+        description: of the study that is being opened.
+    """
+    kept = journal.recipe.get("study", {})
+    for part, now in description.items():
+        if kept.get(part, now) != now:
+            as_made = f"be what the study {journal.name!r} in {journal.address} was made with, {kept[part]}"
+            raise InvalidInput(f"must {as_made}, got {now}", where=f"Study({part}=...)")
 
 
 def open_session(

@@ -1,9 +1,10 @@
-"""What a database holds at a glance: its studies and how far each is, without reading their journals."""
+"""Summaries of the studies in a database, computed without reading their journals."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -13,42 +14,65 @@ from allweather.storage.schema import events, studies
 
 
 @dataclass(frozen=True)
-class Glance:
-    """One study of a database, from the outside."""
+class StudySummary:
+    """Name, size and times of one study."""
 
     name: str
     created: float
-    """When it was made, in seconds since 1970."""
+    """Seconds since 1970."""
     trials: int
     last: int
-    """The number of its newest event; 0 where nothing happened yet."""
+    """The number of the newest event; 0 if there is none."""
     changed: float
-    """When that was."""
+    """The time of the newest event, or of creation, in seconds since 1970."""
 
 
-def glances(database: Database, limit: int, offset: int = 0) -> list[Glance]:
-    """Some studies of a database by name: each costs a few looks into an index, however long its journal is."""
+class StudyKey(NamedTuple):
+    """Identifies a study: a database may use an id again after a deletion, but not with the same creation time."""
+
+    id: int
+    created: float
+
+
+def study_summaries(database: Database, limit: int, offset: int = 0) -> list[StudySummary]:
+    """Return summaries of studies by name; each takes a few index lookups, however long the journal is.
+
+    Args:
+        database: holds the studies.
+        limit: the number of studies to return, at most.
+        offset: the number of studies to skip.
+    """
     chosen = sa.select(studies.c.id, studies.c.name, studies.c.created).order_by(studies.c.name)
     with database.reading() as connection:
         rows = connection.execute(chosen.limit(limit).offset(offset)).all()
-        return [_glance(connection, row.id, row.name, row.created) for row in rows]
+        return [_summary(connection, row.id, row.name, row.created) for row in rows]
 
 
-def how_many(database: Database) -> int:
-    """How many studies a database holds."""
+def count_studies(database: Database) -> int:
+    """Return the number of studies in a database."""
     with database.reading() as connection:
         return int(connection.execute(sa.select(sa.func.count()).select_from(studies)).scalar_one())
 
 
-def _glance(connection: Connection, study: int, name: str, created: float) -> Glance:
+def find_study(database: Database, name: str) -> StudyKey | None:
+    """Return the key of the study that has this name now; None if there is none."""
+    if not name.isprintable():  # no study has such a name, and PostgreSQL refuses to look for some of them
+        return None
+    chosen = sa.select(studies.c.id, studies.c.created).where(studies.c.name == name)
+    with database.reading() as connection:
+        row = connection.execute(chosen).first()
+    return None if row is None else StudyKey(row.id, row.created)
+
+
+def _summary(connection: Connection, study: int, name: str, created: float) -> StudySummary:
     newest = sa.select(events.c.number, events.c.at).where(events.c.study == study)
     found = connection.execute(newest.order_by(events.c.number.desc()).limit(1)).first()
     last, changed = (0, created) if found is None else (found.number, found.at)
-    return Glance(name, created, _trials(connection, study), last, changed)
+    return StudySummary(name, created, _count_trials(connection, study), last, changed)
 
 
-def _trials(connection: Connection, study: int) -> int:
-    """How many there are: those asked for carry their numbers, tables that were added say theirs inside."""
+def _count_trials(connection: Connection, study: int) -> int:
+    """Return the number of trials: the largest number of an asked trial or in the newest added table, plus one."""
     asked = connection.execute(sa.select(sa.func.max(events.c.trial)).where(events.c.study == study)).scalar()
     added = sa.select(events.c.payload).where(events.c.study == study, events.c.trial.is_(None))
     table = connection.execute(added.order_by(events.c.number.desc()).limit(1)).scalar()

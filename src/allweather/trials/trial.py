@@ -118,15 +118,17 @@ class Trial:
     ) -> Trial:
         """Return this trial with what was told; what was told before stays."""
         where = f"Study.tell(trial={self.number})"
-        require(not self.withdrawn, where, "not have been withdrawn", self.state)
-        late = self.failed and not values  # only its context may still come, or the same again
-        require(not self.failed or late, where, "not have failed before", self.state)
-        require(not (failed and self.values), where, "not have an outcome, and be failed", self.values)
+        if self.withdrawn:
+            raise InvalidInput("was withdrawn: it takes no more results", where=where)
+        correct = f"call `study.correct({self.number}, ...)`"
+        if self.failed and values:  # its context, or the same report again, may still come
+            raise InvalidInput("has failed: it takes no outcome", where=where, remedy=f"if it has one, {correct}")
+        if failed and self.values:
+            raise InvalidInput("has an outcome: it cannot be reported as failed", where=where)
         for name, new, old in (("context", context, self.context), ("value", values, self.values)):
             again = new and old and new != old
             once = f"be told once (repeated outcomes together); it was {shown(old)}"
-            remedy = f"to change it, call `study.correct({self.number}, ...)`"
-            require(not again, f"{where}: {name}", once, new, remedy)
+            require(not again, f"{where}: {name}", once, new, f"to change it, {correct}")
         return replace(
             self,
             context=self.context if context is None else dict(context),

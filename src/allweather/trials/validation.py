@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from allweather.errors import require
+from allweather.errors import InvalidInput, require
 from allweather.space import Space
 from allweather.trials.events import Event
 from allweather.trials.history import History
@@ -50,9 +50,12 @@ class Validator:
         require(said, "Study.correct(...)", "correct a value, a context or a decision", "nothing")
 
         def say(trial: Trial) -> Event:
-            told = trial.state in ("complete", "failed")
             where = f"Study.correct(trial={trial.number})"
-            require(told, where, "be a trial that was told, and not withdrawn", trial.state)
+            if trial.withdrawn:
+                raise InvalidInput("was withdrawn: it cannot be corrected", where=where)
+            if trial.state not in ("complete", "failed"):
+                remedy = f"call `study.tell({trial.number}, ...)` first"
+                raise InvalidInput("has no result to correct yet", where=where, remedy=remedy)
             outcome = {"values": list(values), "failed": False} if values else {}
             return Event("corrected", {**self._checked(trial, context, decision), **outcome}, trial.number)
 

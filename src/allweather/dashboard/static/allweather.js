@@ -1,12 +1,12 @@
-// The study's page: figures drawn from what the server computes, and news without losing what a person is doing.
+// The page of a study: figures, and updates that keep what the user is typing.
 (() => {
   "use strict";
-  const SLOW = 5; // seconds: what takes longer is computed again only when somebody asks for it
-  const chooser = document.getElementById("chooser");
+  const SLOW = 5; // seconds: slower results are recomputed only on request
+  const objectiveForm = document.getElementById("objective-form");
   const recommendation = document.getElementById("recommendation");
   const pending = document.getElementById("pending");
 
-  const later = (work, wait) => {
+  const debounce = (work, wait) => {
     let timer;
     return () => {
       clearTimeout(timer);
@@ -14,9 +14,9 @@
     };
   };
 
-  const chosen = () => new URLSearchParams(chooser ? new FormData(chooser) : "");
+  const objectiveQuery = () => new URLSearchParams(objectiveForm ? new FormData(objectiveForm) : "");
 
-  // On a narrow screen letters are smaller, and long titles go on in a second line.
+  // Narrow screens get smaller fonts, and long titles wrap.
   const wrapped = (text) => text.replace(/(.{20,34}) /g, "$1<br>");
   const inward = (trace) => {
     if (!(trace.mode || "").includes("text")) return;
@@ -35,7 +35,7 @@
     layout.margin = { ...layout.margin, b: layout.margin.b + 30 };
   };
 
-  // What the legend leaves free below it is given back to the page.
+  // Remove unused space below the legend.
   const fit = async (plot) => {
     const lowest = [...plot.querySelectorAll(".legend .bg, .xtitle, .xtick")].map((each) => each.getBoundingClientRect().bottom);
     const spare = Math.floor(plot.getBoundingClientRect().bottom - Math.max(...lowest)) - 12;
@@ -43,13 +43,13 @@
     if (lowest.length && spare > 8) await window.Plotly.relayout(plot, { height: height - spare, "margin.b": margin.b - spare });
   };
 
-  // Figures are computed one after the other, those on the screen only: a browser has few connections to a server.
-  const line = [];
+  // Visible figures are requested one after the other, since browsers limit the connections to a server.
+  const queue = [];
   let current = null;
   const next = async () => {
-    while (!current && line.length) {
-      current = line.shift();
-      if (current.seen && current.stale) await current.load();
+    while (!current && queue.length) {
+      current = queue.shift();
+      if (current.visible && current.stale) await current.load();
       const done = current;
       current = null;
       done.settle();
@@ -62,42 +62,42 @@
       this.plot = element.querySelector(".plot");
       this.state = element.querySelector(".state");
       this.caption = element.querySelector("figcaption");
-      this.seen = false; // on the screen now
+      this.visible = false;
       this.stale = true;
-      this.seconds = 0; // that it took the last time
+      this.seconds = 0; // of the last computation
       this.loading = null;
     }
 
-    wanted(chosen) {
+    invalidate(requested) {
       this.stale = true;
-      if (chosen) this.seconds = 0;
-      if (chosen && this.loading) this.loading.abort();
+      if (requested) this.seconds = 0;
+      if (requested && this.loading) this.loading.abort();
       this.settle();
     }
 
-    shown(seen) {
-      this.seen = seen;
+    setVisible(visible) {
+      this.visible = visible;
       this.settle();
     }
 
     settle() {
-      if (!this.stale || !this.seen || this === current || line.includes(this)) return;
-      if (document.getElementById("outline").dataset.complete === "0") {
-        this.state.textContent = "There is nothing to draw yet.";
+      if (!this.stale || !this.visible || this === current || queue.includes(this)) return;
+      if (document.getElementById("summary").dataset.complete === "0") {
+        this.state.textContent = "No complete trial yet.";
       } else if (this.seconds > SLOW) {
-        this.offer();
+        this.offerRedraw();
       } else {
         this.state.textContent = "Computing ...";
-        line.push(this);
+        queue.push(this);
         next();
       }
     }
 
-    offer() {
+    offerRedraw() {
       const button = document.createElement("button");
-      button.textContent = "Draw again";
-      button.addEventListener("click", () => this.wanted(true));
-      this.state.replaceChildren("Something has happened since. ", button);
+      button.textContent = "Redraw";
+      button.addEventListener("click", () => this.invalidate(true));
+      this.state.replaceChildren("New data since this figure was drawn. ", button);
     }
 
     async load() {
@@ -106,21 +106,21 @@
       this.element.setAttribute("aria-busy", "true");
       try {
         await this.draw(this.loading.signal);
-      } catch (trouble) {
-        if (trouble.name !== "AbortError") this.fail(trouble.message);
+      } catch (error) {
+        if (error.name !== "AbortError") this.fail(error.message);
       }
       this.element.removeAttribute("aria-busy");
       this.loading = null;
     }
 
     async draw(signal) {
-      const query = chosen();
+      const query = objectiveQuery();
       query.set("columns", this.plot.clientWidth < 640 ? 1 : 2);
-      const answer = await fetch(`${this.element.dataset.src}?${query}`, { signal });
-      if (answer.status === 401) window.location.assign("/login");
-      const found = await answer.json();
-      if (!answer.ok) throw new Error(found.detail);
-      const timing = /dur=(\d+)/.exec(answer.headers.get("server-timing") || "");
+      const response = await fetch(`${this.element.dataset.src}?${query}`, { signal });
+      if (response.status === 401) window.location.assign("/login");
+      const found = await response.json();
+      if (!response.ok) throw new Error(found.detail);
+      const timing = /dur=(\d+)/.exec(response.headers.get("server-timing") || "");
       this.seconds = timing ? timing[1] / 1000 : 0;
       const layout = { ...found.figure.layout, uirevision: "kept", autosize: true };
       if (this.plot.clientWidth < 480) narrow({ data: found.figure.data, layout });
@@ -134,7 +134,7 @@
     }
 
     fail(message) {
-      this.state.textContent = `This figure cannot be drawn: ${message}`;
+      this.state.textContent = `Cannot draw this figure: ${message}`;
       this.element.dataset.failed = "";
       window.Plotly.purge(this.plot);
     }
@@ -142,44 +142,44 @@
 
   const figures = [...document.querySelectorAll(".figure")].map((element) => new Figure(element));
   const watcher = new IntersectionObserver(
-    (changes) => changes.forEach((each) => figures.find((one) => one.element === each.target).shown(each.isIntersecting)),
+    (changes) => changes.forEach((each) => figures.find((one) => one.element === each.target).setVisible(each.isIntersecting)),
     { rootMargin: "200px" },
   );
   figures.forEach((each) => watcher.observe(each.element));
 
-  // The chooser: sliders and their numbers move together, and touching a radius means that one is wanted.
-  const parts = () => {
-    const objective = chooser.elements.objective.value;
-    chooser.querySelectorAll(".part").forEach((part) => {
+  // The objective form: each slider follows its number field, and a change of radius or level selects its objective.
+  const showParts = () => {
+    const objective = objectiveForm.elements.objective.value;
+    objectiveForm.querySelectorAll(".part").forEach((part) => {
       part.classList.toggle("unused", part.dataset.for !== objective);
     });
-    const distance = chooser.elements.distance;
-    document.getElementById("radius-slider").max = distance.selectedOptions[0].dataset.largest;
+    const distance = objectiveForm.elements.distance;
+    document.getElementById("radius-slider").max = distance.selectedOptions[0].dataset.max;
   };
-  const choose = later(() => {
-    if (!chooser.reportValidity()) return;
+  const apply = debounce(() => {
+    if (!objectiveForm.reportValidity()) return;
     window.htmx.trigger(recommendation, "refresh");
-    figures.forEach((each) => each.wanted(true));
+    figures.forEach((each) => each.invalidate(true));
     const report = document.getElementById("report");
-    report.search = chosen().toString();
+    report.search = objectiveQuery().toString();
   }, 250);
-  if (chooser) {
-    chooser.addEventListener("input", (event) => {
-      const touched = event.target;
-      const part = touched.closest(".part");
-      if (part) chooser.elements.objective.value = part.dataset.for;
-      if (touched.dataset.number) document.getElementById(touched.dataset.number).value = touched.value;
-      const slider = document.getElementById(`${touched.id}-slider`);
-      if (slider) slider.value = touched.value;
-      parts();
-      choose();
+  if (objectiveForm) {
+    objectiveForm.addEventListener("input", (event) => {
+      const field = event.target;
+      const part = field.closest(".part");
+      if (part) objectiveForm.elements.objective.value = part.dataset.for;
+      if (field.dataset.number) document.getElementById(field.dataset.number).value = field.value;
+      const slider = document.getElementById(`${field.id}-slider`);
+      if (slider) slider.value = field.value;
+      showParts();
+      apply();
     });
-    chooser.addEventListener("submit", (event) => event.preventDefault());
-    parts();
+    objectiveForm.addEventListener("submit", (event) => event.preventDefault());
+    showParts();
   }
 
-  // News: what has come in is shown, but nothing that a person is typing is touched.
-  const touched = (card) =>
+  // Updates: new results are shown, but forms with unsaved input stay as they are.
+  const hasInput = (card) =>
     card.contains(document.activeElement) ||
     [...card.querySelectorAll("input:not([type=hidden]), select")].some((each) =>
       each.type === "checkbox" ? each.checked !== each.defaultChecked
@@ -192,14 +192,14 @@
       const newer = cards.get(card.id);
       cards.delete(card.id);
       if (newer) {
-        if (newer.dataset.noted === card.dataset.noted || touched(card)) continue;
+        if (newer.dataset.recorded === card.dataset.recorded || hasInput(card)) continue;
         card.replaceWith(newer);
         window.htmx.process(newer);
-      } else if (!touched(card)) card.remove();
+      } else if (!hasInput(card)) card.remove();
       else if (!card.querySelector(".elsewhere")) {
         const note = document.createElement("p");
         note.className = "note elsewhere";
-        note.textContent = "This trial does not wait for its outcome any more: somebody else has told it.";
+        note.textContent = "This trial is no longer pending: its result was reported elsewhere.";
         card.prepend(note);
       }
     }
@@ -212,49 +212,49 @@
     const further = fresh.querySelector(".further");
     pending.querySelectorAll(".further").forEach((each) => each.remove());
     if (further) pending.append(further);
-    [...pending.querySelectorAll(".done")].slice(3).forEach((each) => each.remove());
+    [...pending.querySelectorAll(".saved")].slice(3).forEach((each) => each.remove());
   };
 
-  const look = later(async () => {
-    const answer = await fetch(pending.dataset.src, { headers: { "HX-Request": "true" } }).catch(() => null);
-    if (!answer || !answer.ok) return;
+  const updatePending = debounce(async () => {
+    const response = await fetch(pending.dataset.src, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (!response || !response.ok) return;
     const fresh = document.createElement("template");
-    fresh.innerHTML = await answer.text();
+    fresh.innerHTML = await response.text();
     merge(fresh.content);
   }, 50);
 
-  const renew = () => {
+  const updateRecommendation = () => {
     if (!recommendation) return;
-    const said = recommendation.querySelector(".said");
-    if (!said || Number(said.dataset.seconds) <= SLOW) return window.htmx.trigger(recommendation, "refresh");
+    const computed = recommendation.querySelector(".computed");
+    if (!computed || Number(computed.dataset.seconds) <= SLOW) return window.htmx.trigger(recommendation, "refresh");
     if (recommendation.querySelector(".newer")) return;
     const note = document.createElement("p");
     const button = document.createElement("button");
-    button.textContent = "Compute again";
+    button.textContent = "Recompute";
     button.addEventListener("click", () => window.htmx.trigger(recommendation, "refresh"));
     note.className = "note newer";
-    note.append("Something has happened since. ", button);
+    note.append("New data since this recommendation was computed. ", button);
     recommendation.prepend(note);
   };
 
-  document.body.addEventListener("news", () => {
-    look();
-    renew();
+  document.body.addEventListener("study-changed", () => {
+    updatePending();
+    updateRecommendation();
     const table = document.getElementById("trials");
     if (table.dataset.page === "1" && !table.contains(document.activeElement)) window.htmx.trigger(table, "refresh");
-    figures.forEach((each) => each.wanted(false));
+    figures.forEach((each) => each.invalidate(false));
   });
 
-  // Troubles: old messages go before new ones come, and a server that is silent is named.
+  // Errors: remove old messages, and report a server that does not respond.
   document.body.addEventListener("htmx:beforeSwap", (event) => {
-    event.detail.target.querySelectorAll(":scope > .mistake").forEach((each) => each.remove());
+    event.detail.target.querySelectorAll(":scope > .error").forEach((each) => each.remove());
   });
   document.body.addEventListener("input", (event) => {
     const place = event.target.closest(".card, .next");
-    const old = place ? place.querySelectorAll(".mistake") : [];
+    const old = place ? place.querySelectorAll(".error") : [];
     old.forEach((each) => each.closest(".card, .next") === place && each.remove());
   });
-  const silent = (is) => document.body.classList.toggle("silent", is);
-  document.body.addEventListener("htmx:sendError", () => silent(true));
-  document.body.addEventListener("htmx:afterOnLoad", () => silent(false));
+  const setOffline = (offline) => document.body.classList.toggle("offline", offline);
+  document.body.addEventListener("htmx:sendError", () => setOffline(true));
+  document.body.addEventListener("htmx:afterOnLoad", () => setOffline(false));
 })();

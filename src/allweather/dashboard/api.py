@@ -1,0 +1,173 @@
+"""The REST API: studies, trials, ask and tell for programs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from allweather.dashboard.errors import PROBLEM
+from allweather.dashboard.filters import FigureChoice, ObjectiveChoice
+from allweather.dashboard.responses import encode_segment, journal_download, table_download
+from allweather.dashboard.schemas import (
+    AddIn,
+    AskIn,
+    CorrectIn,
+    CurrentStudy,
+    FigureOut,
+    FiguresOut,
+    RecommendationOut,
+    StudiesOut,
+    StudyOut,
+    StudySummaryOut,
+    TellIn,
+    TrialNumber,
+    TrialOut,
+    TrialsOut,
+    cache_of,
+)
+
+ROOT = "/api/v1"
+ERRORS = {
+    400: "the request is malformed",
+    401: "the token is missing or invalid",
+    403: "the request comes from another site",
+    404: "the study, trial or figure does not exist",
+    409: "another worker wrote first, or the budget is spent",
+    413: "the body is too large",
+    415: "the body is not JSON",
+    421: "the host name is unknown",
+    422: "the input is invalid; `detail` says why",
+    429: "too many invalid tokens",
+    503: "the database is not available",
+}
+
+
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of error responses: those of every operation, and further ones.
+
+    Args:
+        statuses: the further HTTP statuses.
+    """
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
+    every = (400, 401, 403, 421, 422, 429, 503, *statuses)
+    return {status: {"description": ERRORS[status], "content": content} for status in sorted(every)}
+
+
+router = APIRouter(prefix=ROOT, responses=error_responses())
+one = APIRouter(prefix="/studies/{name}", responses=error_responses(404))
+WRITES = error_responses(404, 409, 413, 415)
+
+
+@router.get("/studies", tags=["studies"])
+def studies(
+    request: Request,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> StudiesOut:
+    """List the studies of the database by name."""
+    summaries, total = cache_of(request).page(limit, offset)
+    listed = [StudySummaryOut.of(each, f"{ROOT}/studies/{encode_segment(each.name)}") for each in summaries]
+    return StudiesOut(studies=listed, total=total)
+
+
+@one.get("", tags=["studies"])
+def study(study: CurrentStudy) -> StudyOut:
+    """Return a study and the state of its trials; `last_event` grows with every change."""
+    return StudyOut.of(study.snapshot())
+
+
+@one.get("/trials", tags=["trials"])
+def trials(
+    study: CurrentStudy,
+    state: Annotated[
+        Literal["pending", "complete", "failed", "expired", "withdrawn"] | None,
+        Query(description="only trials in this state"),
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
+) -> TrialsOut:
+    """List trials by number."""
+    now = study.snapshot()
+    found = now.history.trials if state is None else now.by_state.get(state, [])
+    return TrialsOut(trials=[TrialOut.of(each) for each in found[offset : offset + limit]], total=len(found))
+
+
+@one.get("/trials/{number}", tags=["trials"])
+def trial(study: CurrentStudy, number: TrialNumber) -> TrialOut:
+    """Return the current state of a trial."""
+    return TrialOut.of(study.snapshot().find(number))
+
+
+@one.post("/ask", status_code=201, tags=["ask and tell"], responses=WRITES)
+async def ask(request: Request, study: CurrentStudy, wanted: AskIn) -> TrialsOut:
+    """Ask for the next trials."""
+    asked = await study.ask(lambda loaded: loaded.ask(wanted.n, context=wanted.context), request)
+    return TrialsOut(trials=[TrialOut.of(each) for each in asked], total=len(asked))
+
+
+@one.post("/trials/{number}/tell", tags=["ask and tell"], responses=WRITES)
+def tell(study: CurrentStudy, number: TrialNumber, result: TellIn) -> TrialOut:
+    """Report the result of a trial; repeating the same report changes nothing."""
+    say = study.stored.validator.told(result.values or None, result.context, result.decision, result.failed)
+    return TrialOut.of(study.tell(number, say))
+
+
+@one.post("/trials/{number}/correct", tags=["ask and tell"], responses=WRITES)
+def correct(study: CurrentStudy, number: TrialNumber, result: CorrectIn) -> TrialOut:
+    """Correct the result of a trial; the earlier report stays in the journal."""
+    say = study.stored.validator.corrected(result.values or None, result.context, result.decision)
+    return TrialOut.of(study.tell(number, say))
+
+
+@one.delete("/trials/{number}", tags=["ask and tell"], responses=error_responses(404, 409))
+def withdraw(study: CurrentStudy, number: TrialNumber) -> TrialOut:
+    """Withdraw a trial: it is excluded from the model, and stays in the journal."""
+    return TrialOut.of(study.withdraw(number))
+
+
+@one.post("/trials", status_code=201, tags=["ask and tell"], responses=WRITES)
+def add(study: CurrentStudy, table: AddIn) -> TrialsOut:
+    """Add past data, all rows or none: a value for every variable, and the outcome as `value`."""
+    added = study.add([dict(row) for row in table.rows], table.left)
+    return TrialsOut(trials=[TrialOut.of(each) for each in added], total=len(added))
+
+
+@one.get("/recommendation", tags=["results"], responses=error_responses(404, 409))
+async def recommendation(
+    request: Request, study: CurrentStudy, choice: Annotated[ObjectiveChoice, Query()]
+) -> RecommendationOut:
+    """Return the decision whose objective is best under the posterior: not the luckiest trial."""
+    advice = await study.recommend(choice, request)
+    return RecommendationOut.of(advice.best, advice.objective)
+
+
+@one.get("/figures", tags=["results"])
+def figures(study: CurrentStudy) -> FiguresOut:
+    """List the figures that can be drawn of a study."""
+    return FiguresOut(figures=study.snapshot().figures)
+
+
+@one.get("/figures/{figure}", tags=["results"], response_model=FigureOut, responses=error_responses(404, 409))
+async def figure(
+    request: Request, study: CurrentStudy, figure: str, choice: Annotated[FigureChoice, Query()]
+) -> Response:
+    """Draw a figure for an objective."""
+    drawn = await study.draw(figure, choice, request)
+    timing = {"server-timing": f"compute;dur={1000 * drawn.seconds:.0f}"}
+    return Response(drawn.to_json(), headers=timing, media_type="application/json")
+
+
+@one.get("/journal", tags=["results"], response_class=Response, responses={200: {"content": {"application/jsonl": {}}}})
+def journal(study: CurrentStudy) -> Response:
+    """Return the journal as JSON lines, which `allweather import` reads."""
+    return journal_download(study.journal)
+
+
+@one.get("/table", tags=["results"], response_class=Response, responses={200: {"content": {"text/csv": {}}}})
+def table(study: CurrentStudy) -> Response:
+    """Return the trials as CSV."""
+    return table_download(study.name, study.snapshot().history)
+
+
+router.include_router(one)

@@ -1,0 +1,125 @@
+"""Authentication: the token check, browser sessions, and the login and logout routes."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from allweather.dashboard.forms import Form, form_fields, posted_form
+from allweather.dashboard.responses import render
+from allweather.dashboard.server import ServerConfig
+
+LIFETIME = 12 * 3600
+"""Seconds that a session lasts."""
+router = APIRouter(include_in_schema=False)
+
+
+def token_matches(config: ServerConfig, token: str) -> bool:
+    """Return whether a token is the server's; the comparison takes constant time."""
+    return config.token is not None and hmac.compare_digest(token.encode(), config.token.encode())
+
+
+class Sessions:
+    """Browser sessions: signed cookies without secrets, and form tokens against cross-site request forgery.
+
+    Sessions end with the server, since the key is drawn when it starts.
+
+    Example:
+        >>> sessions = Sessions()
+        >>> mine = sessions.open()
+        >>> sessions.is_valid(mine), sessions.is_valid(mine + "0"), sessions.is_valid(Sessions().open())
+        (True, False, False)
+        >>> token = sessions.form_token(mine)
+        >>> sessions.owns_form(mine, token), sessions.owns_form(sessions.open(), token)
+        (True, False)
+    """
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._ended: set[str] = set()
+
+    def open(self) -> str:
+        """Return the cookie value of a new session."""
+        content = f"{secrets.token_urlsafe(18)}.{int(time.time()) + LIFETIME}"
+        return f"{content}.{self._sign('session', content)}"
+
+    def is_valid(self, cookie: str | None) -> bool:
+        """Return whether a cookie was signed here, has not expired and was not logged out."""
+        content, _, signature = (cookie or "").rpartition(".")
+        if not content or not _same(signature, self._sign("session", content)) or cookie in self._ended:
+            return False
+        return int(content.rpartition(".")[2]) > time.time()
+
+    def end(self, cookie: str) -> None:
+        """End a session."""
+        if self.is_valid(cookie):
+            self._ended.add(cookie)
+
+    def form_token(self, cookie: str) -> str:
+        """Return the token that the forms of a session carry; other sites cannot know it."""
+        return self._sign("form", cookie)
+
+    def owns_form(self, cookie: str, token: str) -> bool:
+        """Return whether a form token belongs to a session."""
+        return _same(token, self.form_token(cookie))
+
+    def _sign(self, purpose: str, content: str) -> str:
+        return hmac.new(self._key, f"{purpose}:{content}".encode(), hashlib.sha256).hexdigest()
+
+
+def _same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
+
+
+def cookie_header(name: str, session: str, secure: bool) -> str:
+    """Return the Set-Cookie header of a session; an empty session deletes the cookie.
+
+    Args:
+        name: of the cookie.
+        session: its value.
+        secure: whether the browser may send it over HTTPS only.
+    """
+    age = LIFETIME if session else 0
+    return f"{name}={session}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict" + ("; Secure" if secure else "")
+
+
+@router.get("/login")
+def form(request: Request, then: Annotated[str, Query(max_length=2000)] = "/") -> Response:
+    """Show the login form."""
+    return render(request, "login.html", then=then, detail=None)
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """Open a session, if the token is right."""
+    fields = await form_fields(request, 10)
+    token, then = fields.get("token", ""), fields.get("then", "/")
+    if not token_matches(request.app.state.config, token.strip()):
+        if not await request.app.state.rate_limit.wait():
+            return render(request, "login.html", 429, then=then, detail="Too many invalid tokens. Try again later.")
+        return render(request, "login.html", 401, then=then, detail="Invalid token.")
+    return _redirect(request, _local_path(then), request.app.state.sessions.open())
+
+
+@router.post("/logout")
+def log_out(request: Request, posted: Annotated[Form, Depends(posted_form)]) -> Response:
+    """End the session."""
+    request.app.state.sessions.end(request.state.session)
+    return _redirect(request, "/login", "")
+
+
+def _redirect(request: Request, to: str, session: str) -> Response:
+    header = cookie_header(request.app.state.config.cookie, session, request.url.scheme == "https")
+    return RedirectResponse(to, 303, {"set-cookie": header})
+
+
+def _local_path(then: str) -> str:
+    """Return a path on this server; anything else becomes the front page."""
+    local = then.startswith("/") and not then.startswith(("//", "/\\")) and then.isprintable()
+    return then if local else "/"

@@ -1,0 +1,147 @@
+"""Errors as HTTP responses: their status, their problem document for the API and their message for pages."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from starlette.responses import Response
+
+from allweather.errors import AllweatherError, BudgetSpent, InvalidInput, shown
+from allweather.storage import Conflict, StorageError
+
+PROBLEM = "application/problem+json"
+LONGEST = 600
+"""Characters of a message."""
+TITLES = {
+    400: "malformed request",
+    401: "token required",
+    403: "forbidden",
+    404: "not found",
+    405: "method not allowed",
+    409: "conflict",
+    413: "request body too large",
+    415: "JSON required",
+    421: "unknown host name",
+    422: "invalid input",
+    429: "too many attempts",
+    503: "service unavailable",
+}
+
+
+class NotFound(InvalidInput):
+    """A study, trial, figure or file does not exist."""
+
+
+class Forbidden(AllweatherError):
+    """A form was not created for this session."""
+
+
+class MalformedRequest(AllweatherError):
+    """A request cannot be decoded."""
+
+
+def status_of(error: AllweatherError) -> int:
+    """Return the HTTP status of an error.
+
+    Example:
+        >>> status_of(StorageError("the disk is full"))
+        503
+    """
+    kinds: tuple[tuple[type[AllweatherError], int], ...] = (
+        (NotFound, 404),
+        (Forbidden, 403),
+        (MalformedRequest, 400),
+        (Conflict, 409),
+        (BudgetSpent, 409),
+        (StorageError, 503),
+    )
+    return next((status for kind, status in kinds if isinstance(error, kind)), 422)
+
+
+def one_line(error: object) -> str:
+    """Return an error's message on one line, cut to a maximal length."""
+    text = " ".join(str(error).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def problem(status: int, detail: str, headers: dict[str, str] | None = None, **fields: Any) -> Response:
+    """Return a problem document (RFC 9457), the error response of the API.
+
+    Args:
+        status: the HTTP status.
+        detail: the message.
+        headers: of the response.
+        fields: further members of the document.
+    """
+    document = {"title": TITLES.get(status, "refused"), "status": status, "detail": detail, **fields}
+    return Response(json.dumps(document), status, headers, media_type=PROBLEM)
+
+
+def plain_text(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    """Return an error as plain text."""
+    return Response(detail, status, headers, media_type="text/plain")
+
+
+def error_fields(error: AllweatherError) -> dict[str, Any]:
+    """Return the fields of an invalid input as members of a problem document; nothing for other errors.
+
+    Example:
+        >>> error_fields(InvalidInput(where="context demand", requirement="be a number", received="many"))
+        {'where': 'context demand', 'requirement': 'be a number', 'received': 'many', 'remedy': None}
+    """
+    if not isinstance(error, InvalidInput):
+        return {}
+    named = {"where": error.where or None, "requirement": error.requirement or None}
+    return {**named, "received": _json_value(error.received), "remedy": error.remedy or None}
+
+
+def page_message(error: AllweatherError, trial: int | None = None) -> str:
+    """Return the message of an error as a page shows it: about fields and trials instead of Python arguments.
+
+    Args:
+        error: raised while a form was processed.
+        trial: the number of the trial that the form is about.
+
+    Example:
+        >>> page_message(InvalidInput(where="context demand", requirement="be in [0, 100]", received=300.0))
+        'demand must be in [0, 100], got 300.0'
+        >>> page_message(InvalidInput(where="Study.tell(...)", requirement="tell a value", received="nothing"))
+        'enter an outcome or a context, or tick "The trial failed"'
+    """
+    if not isinstance(error, InvalidInput):
+        return one_line(error)
+    message = _FORM_MESSAGES.get(error.where)
+    if message is None and trial is not None:
+        message = _trial_messages(trial).get(error.where)
+    if message is not None:
+        return one_line(message.format(reason=error.reason))
+    subject = error.where.removeprefix("context ").removeprefix("decision ")
+    return one_line(": ".join([*error.path, f"{subject} {error.reason}".strip()]))
+
+
+_FORM_MESSAGES = {
+    "Study.tell(...)": 'enter an outcome or a context, or tick "The trial failed"',
+    "Study.tell(value=..., failed=True)": 'enter an outcome or tick "The trial failed", not both',
+    "Study.correct(...)": "enter the corrected outcome, context or decision",
+}
+"""Messages for forms as a whole, by `InvalidInput.where`."""
+
+
+def _trial_messages(number: int) -> dict[str, str]:
+    """Return messages about a trial, by `InvalidInput.where`."""
+    tell, correct = f"Study.tell(trial={number})", f"Study.correct(trial={number})"
+    again = f"trial {number} already has another {{what}}; correct it on the page of the trial"
+    different = {f"{tell}: {name}": again.format(what=what) for name, what in _PARTS.items()}
+    return {tell: f"trial {number} {{reason}}", correct: f"trial {number} {{reason}}", **different}
+
+
+_PARTS = {"value": "outcome", "context": "context", "decision": "decision"}
+
+
+def _json_value(value: Any) -> Any:
+    """Return a scalar as it is and anything else as text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return value if isinstance(value, float) and math.isfinite(value) else shown(value)

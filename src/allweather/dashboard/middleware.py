@@ -1,0 +1,197 @@
+"""Middleware before all routes: host and origin checks, authentication, rate limit, body limit, security headers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from allweather.dashboard.auth import Sessions, cookie_header, token_matches
+from allweather.dashboard.errors import plain_text, problem
+from allweather.dashboard.server import ServerConfig
+
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+OWN_SITES = ("same-origin", "none")
+LARGEST_BODY = 2_000_000
+"""Bytes: more than an event of a journal can hold, and little enough to keep in memory."""
+DELAY = 1.0
+"""Seconds before an invalid token is answered."""
+WAITING = 8
+"""Requests with invalid tokens that may wait at once."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+"""Inline styles are allowed because Plotly writes them; no script runs but our own."""
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
+
+
+class RateLimit:
+    """Delays responses to invalid tokens, and rejects them when too many wait: at most eight guesses per second.
+
+    Requests with the right token are never delayed.
+
+    Args:
+        seconds: the delay.
+    """
+
+    def __init__(self, seconds: float = DELAY) -> None:
+        self.seconds, self.waiting = seconds, 0
+
+    async def wait(self) -> bool:
+        """Wait, and return True; return False at once if too many requests are waiting."""
+        if self.waiting >= WAITING:
+            return False
+        self.waiting += 1
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.waiting -= 1
+        return True
+
+
+async def limit_body(request: Request) -> Receive | None:
+    """Read the body and return it as the application will receive it; None if it is too large."""
+    length = request.headers.get("content-length", "0")
+    if length.isdigit() and int(length) > LARGEST_BODY:
+        return None
+    body, more = bytearray(), True
+    while more:
+        message = await request.receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+        if len(body) > LARGEST_BODY:
+            return None
+    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+    async def receive() -> Message:
+        return whole.pop() if whole else await request.receive()
+
+    return receive
+
+
+class SecurityMiddleware:
+    """Rejects requests for other hosts, from other sites, without credentials or with too large a body."""
+
+    def __init__(self, app: ASGIApp, config: ServerConfig, sessions: Sessions, rate_limit: RateLimit) -> None:
+        self.app, self.config, self.sessions, self.rate_limit = app, config, sessions, rate_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reject a request, or pass it on."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")
+        request = Request(scope, receive)
+        new = self._find_session(request)
+        secure = scope.get("scheme") == "https"
+        send = _with_headers(send, cookie_header(self.config.cookie, new, secure) if new else None)
+        rejection = await self._rejection(request)
+        if rejection is None:
+            body = await limit_body(request)
+            if body is not None:
+                # HEAD is answered like GET: the server drops the body.
+                inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+                await self.app(inner, body, send)
+                return
+            rejection = _reject(request, 413, "the request body is too large")
+        await rejection(scope, receive, send)
+
+    def _find_session(self, request: Request) -> str | None:
+        """Set the session of a request; without a token every browser gets one. Return it if it is new."""
+        session = request.cookies.get(self.config.cookie)
+        known = self.sessions.is_valid(session)
+        program = request.scope["path"].startswith(("/api/", "/static/"))
+        fresh = None if known or self.config.token is not None or program else self.sessions.open()
+        request.state.session = session if known else fresh
+        return fresh
+
+    async def _rejection(self, request: Request) -> Response | None:
+        if not self.config.accepts_host(request.headers.get("host", "")):
+            return _reject(request, 421, "unknown host name; add it with --host-name")
+        if not _same_site(request.headers, request.method):
+            return _reject(request, 403, "the request comes from another site")
+        path = request.scope["path"]
+        if path.startswith("/static/"):
+            return None
+        rejection = await self._authenticate(request, path)
+        json_needed = path.startswith("/api/") and request.method in ("POST", "PUT", "PATCH")
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if rejection is None and json_needed and kind != "application/json":
+            return problem(415, "the body must be JSON, with content-type application/json")
+        return rejection
+
+    async def _authenticate(self, request: Request, path: str) -> Response | None:
+        """Return None if the request has the token or a session, or needs neither."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if self.config.token is None or path == "/login":
+            return None
+        if kind.lower() == "bearer":
+            return None if token_matches(self.config, token.strip()) else await self._invalid_token(request)
+        if request.state.session is not None:
+            return None
+        if path.startswith("/api/"):
+            header = {"www-authenticate": "Bearer"}
+            return problem(401, "a token is required: send the header `Authorization: Bearer <token>`", header)
+        if "hx-request" in request.headers or request.method not in SAFE_METHODS:
+            return plain_text(401, "your session has ended: log in again", {"hx-redirect": "/login"})
+        return RedirectResponse(f"/login?then={quote(path, safe='')}", 303)
+
+    async def _invalid_token(self, request: Request) -> Response:
+        if not await self.rate_limit.wait():
+            return _reject(request, 429, "too many invalid tokens", {"retry-after": "5"})
+        return _reject(request, 401, "invalid token", {"www-authenticate": "Bearer"})
+
+
+def _same_site(headers: Mapping[str, str], method: str) -> bool:
+    """Return whether a browser says that the request comes from our own pages; programs send no such headers.
+
+    Other sites may link to our pages, but neither post to them nor embed them.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if origin is not None and method not in SAFE_METHODS and _host_of(origin) != headers.get("host", "").lower():
+        return False
+    navigates = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") != "iframe"
+    return site is None or site in OWN_SITES or (method in SAFE_METHODS and navigates)
+
+
+def _host_of(origin: str) -> str | None:
+    """Return host and port of an origin; None if it is not a URL."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
+
+
+def _reject(request: Request, status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
+    return (problem if request.scope["path"].startswith("/api/") else plain_text)(status, detail, headers)
+
+
+def _with_headers(send: Send, cookie: str | None) -> Send:
+    """Add the security headers to every response, and the cookie of a new session to successful ones."""
+
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers: Any = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("cache-control", "no-store")
+            if cookie and message["status"] < 400:
+                headers.append("set-cookie", cookie)
+        await send(message)
+
+    return with_headers

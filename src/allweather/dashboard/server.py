@@ -1,0 +1,191 @@
+"""The server: its address, host names and token, and the loop that serves the application until a signal."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from allweather.dashboard.tasks import is_computing
+from allweather.errors import InvalidInput, require
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+log = logging.getLogger("allweather")
+TOKEN_LENGTH = 16
+"""Characters of a token, at least."""
+CREATE_TOKEN = "create one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
+GRACE = 2
+"""Seconds for open requests to finish when the server shuts down."""
+
+
+@dataclass(frozen=True)
+class ServerConfig:
+    """The address to listen on, the host names to accept, and the access token.
+
+    Args:
+        host: address to bind; an address that other machines can reach requires a token.
+        port: port to bind; 0 takes any free port.
+        token: secret that every request must present, if any.
+        names: further host names to accept, such as that of a reverse proxy.
+
+    Example:
+        >>> ServerConfig().accepts_host("localhost:8080"), ServerConfig().accepts_host("evil.example")
+        (True, False)
+        >>> ServerConfig(host="0.0.0.0")
+        Traceback (most recent call last):
+        allweather.errors.InvalidInput: `dashboard --host 0.0.0.0` needs --token (or ALLWEATHER_TOKEN), because other
+        machines can reach this address; create one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    token: str | None = field(default=None, repr=False)
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        require(0 <= self.port <= 65535, "dashboard --port", "be between 0 and 65535", self.port)
+        require(bool(self.host.strip()), "dashboard --host", "be an address such as 127.0.0.1", self.host)
+        if self.token is not None:
+            plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
+            received = f"{len(self.token)} characters" if plain else "other characters"  # never the token itself
+            fits = plain and len(self.token) >= TOKEN_LENGTH
+            requirement = f"be at least {TOKEN_LENGTH} ASCII characters without spaces"
+            require(fits, "dashboard --token", requirement, received, CREATE_TOKEN)
+        elif not self.local:
+            raise InvalidInput(
+                "needs --token (or ALLWEATHER_TOKEN), because other machines can reach this address",
+                where=f"dashboard --host {self.host}",
+                remedy=CREATE_TOKEN,
+            )
+
+    @property
+    def local(self) -> bool:
+        """Whether only this machine can reach the address."""
+        address = _ip_address(self.host)
+        return self.host == "localhost" if address is None else address.is_loopback
+
+    @property
+    def cookie(self) -> str:
+        """Name of the session cookie; it holds the port, because browsers send cookies to every port of a host."""
+        return f"allweather-{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The address to open in a browser.
+
+        Example:
+            >>> ServerConfig(host="::1", port=8000).url
+            'http://[::1]:8000/'
+        """
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/"
+
+    def accepts_host(self, host: str) -> bool:
+        """Return whether the Host header names this server; other names indicate DNS rebinding.
+
+        Args:
+            host: the header, with or without a port.
+        """
+        name = _without_port(host).lower().rstrip(".")
+        known = {"127.0.0.1", "localhost", "[::1]", self.host.lower(), f"[{self.host.lower()}]"}
+        if name in known | {each.lower() for each in self.names}:
+            return True
+        bound, address = _ip_address(self.host), _ip_address(name.strip("[]"))
+        # A server bound to every address accepts every IP address: rebinding needs a name.
+        return bound is not None and bound.is_unspecified and address is not None
+
+
+def serve(storage: str, config: ServerConfig, ready: Callable[[str], None] = lambda address: None) -> bool:
+    """Serve the studies of a database until SIGINT or SIGTERM.
+
+    Args:
+        storage: the database's address, such as `sqlite:///kiosk.db`.
+        config: address, host names and token; port 0 takes any free port.
+        ready: called with the URL once the server accepts connections.
+
+    Returns:
+        Whether a computation is still running in a background thread; the process should then exit with `os._exit`.
+    """
+    from allweather.dashboard.app import create_app
+
+    with _bind(config) as listening, _handling_signals():
+        config = replace(config, port=listening.getsockname()[1])
+        app = create_app(storage, config)
+        _Server(app, lambda: ready(config.url)).run(sockets=[listening])
+    return is_computing()
+
+
+class _Server(uvicorn.Server):
+    """A server that reports when it accepts connections, and cancels waiting tasks when it shuts down."""
+
+    def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=GRACE, server_header=False)
+        )
+        self._studies, self._ready = app.state.studies, ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            log.info("dashboard started")
+            self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._studies.cancel()
+        await super().shutdown(sockets)
+        log.info("dashboard stopped")
+
+
+@contextmanager
+def _handling_signals() -> Iterator[None]:
+    """Ignore the signals that uvicorn raises again after a graceful shutdown."""
+    signals = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = [signal.signal(each, lambda *_: None) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
+
+
+def _bind(config: ServerConfig) -> socket.socket:
+    """Return a socket that listens on the configured address."""
+    try:
+        found = socket.getaddrinfo(config.host, config.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(128)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        raise InvalidInput(
+            f"the dashboard cannot listen on {config.host}:{config.port}: {error.strerror or error}",
+            remedy="choose another port with --port",
+        ) from None
+    return listening
+
+
+def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() and (not name.count(":") or name.endswith("]")) else host

@@ -1,0 +1,271 @@
+"""The cache of open studies: each journal is read once, and then followed by reading only newer events."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+
+from allweather.dashboard.errors import NotFound
+from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, describe_objective
+from allweather.dashboard.tasks import Advice, Figure, ResultCache, Slots, TaskQueue, draw, recommend
+from allweather.errors import InvalidInput
+from allweather.plots import STUDY_FIGURES
+from allweather.plots.report import report_html
+from allweather.serialization import Spec
+from allweather.space.text import described
+from allweather.storage import Database
+from allweather.storage.shared_journal import SharedJournal, SharedStorage
+from allweather.storage.stored_study import StoredStudy
+from allweather.storage.summary import StudyKey, StudySummary, count_studies, find_study, study_summaries
+from allweather.study import Study
+from allweather.trials import Trial
+from allweather.trials.history import History
+from allweather.trials.validation import Say
+
+Result = TypeVar("Result")
+OPEN_STUDIES = 32
+"""Studies that are kept open."""
+RESULTS = 64
+"""Recommendations and figures that are kept per study."""
+STATES = ("pending", "complete", "failed", "expired", "withdrawn")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A study as it was at one moment: its trials, and the facts that pages and API show."""
+
+    stored: StoredStudy
+    history: History
+    last: int
+    """The number of the newest event that the history is known to include."""
+    by_state: Mapping[str, Sequence[Trial]]
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.stored.journal.name
+
+    @property
+    def direction(self) -> str:
+        """`maximize` or `minimize`."""
+        return self.stored.direction
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """Role and range of each variable, as text."""
+        return {name: described(variable) for name, variable in self.stored.space.variables.items()}
+
+    @property
+    def states(self) -> dict[str, int]:
+        """Number of trials in each state."""
+        return {state: len(self.by_state[state]) for state in STATES if state in self.by_state}
+
+    @property
+    def trials(self) -> int:
+        """Number of trials."""
+        return len(self.history.trials)
+
+    @property
+    def complete(self) -> int:
+        """Number of complete trials, which the model is fitted to."""
+        return len(self.by_state.get("complete", ()))
+
+    @property
+    def controlled(self) -> bool:
+        """Whether the study has control sets."""
+        return self.stored.validator.controlled
+
+    @property
+    def spent(self) -> float | None:
+        """Total cost of the trials, where there are control sets."""
+        return sum(each.cost or 0 for each in self.history.trials if each.asked) if self.controlled else None
+
+    @property
+    def budget(self) -> float | None:
+        """The budget, where there is one."""
+        control: Mapping[str, Any] = (self.stored.spec or {}).get("control", {})
+        return control.get("budget")
+
+    @property
+    def has_contexts(self) -> bool:
+        """Whether some variable is a context, at least under some control set."""
+        sets = (self.stored.spec or {}).get("control", {}).get("sets", [])
+        uncontrolled = any(set(self.stored.space.decisions) - set(each["variables"]) for each in sets)
+        unknown = self.stored.spec is None and self.controlled
+        return uncontrolled or unknown or len(self.stored.space.contexts) > 0
+
+    @property
+    def objective(self) -> str:
+        """The study's objective, as text."""
+        return describe_objective(self.stored.spec) if self.has_contexts else "best outcome; no variable is uncertain"
+
+    @property
+    def why_not(self) -> str | None:
+        """Why the study can be neither asked nor recommend here; None where it can."""
+        return self.stored.why_not
+
+    @property
+    def figures(self) -> list[str]:
+        """Names of the figures that can be drawn."""
+        absent = set() if self.controlled else {"frontier"}
+        absent |= set() if self.has_contexts else {"robustness", "contexts"}
+        return [name for name in STUDY_FIGURES if name not in absent]
+
+    def find(self, number: int) -> Trial:
+        """Return a trial by its number."""
+        if not 0 <= number < self.trials:
+            raise NotFound(f"there is no trial {number} in {self.name!r}, which has {self.trials}")
+        return self.history.trials[number]
+
+
+class OpenStudy:
+    """An open study: one shared journal, and task queues for asking, recommending and drawing.
+
+    Reading and telling use a session of their own, so they wait for no computation, and asking waits for no figure.
+    """
+
+    def __init__(self, journal: SharedJournal, key: StudyKey, url: str, slots: Slots) -> None:
+        self.journal, self.key, self._url = journal, key, url
+        self._opening, self._results = threading.Lock(), ResultCache(RESULTS)
+        self._stored: StoredStudy | None = None
+        self._asking, self._recommending, self._drawing = (
+            TaskQueue(self._load, each) for each in (slots.ask, slots.recommend, slots.draw)
+        )
+        self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
+
+    @property
+    def name(self) -> str:
+        """Name of the study."""
+        return self.journal.name
+
+    @property
+    def stored(self) -> StoredStudy:
+        """The stored study: its space, its spec and its validator."""
+        with self._opening:
+            if self._stored is None:
+                self._stored = StoredStudy.of(self.journal)
+            return self._stored
+
+    @cached_property
+    def _adding(self) -> StoredStudy:
+        """A session of its own for past data, since it may wait while another worker asks."""
+        return StoredStudy.of(self.journal)
+
+    def snapshot(self) -> Snapshot:
+        """Return the study as it is now, including what other workers have written."""
+        last = self.journal.last  # before the history is read, so that newer events are reported as news
+        stored = self.stored
+        history = stored.history
+        if self._sorted[0] is not history.trials:
+            by_state: dict[str, list[Trial]] = {}
+            for trial in history.trials:
+                by_state.setdefault(trial.state, []).append(trial)
+            self._sorted = history.trials, by_state
+        return Snapshot(stored, history, last, self._sorted[1])
+
+    def tell(self, number: int, say: Say) -> Trial:
+        """Write an event about a trial."""
+        self.snapshot().find(number)
+        return self.stored.session.tell(number, say)
+
+    def withdraw(self, number: int) -> Trial:
+        """Exclude a trial from the model."""
+        return self.tell(number, self.stored.validator.withdrawn)
+
+    def add(self, rows: list[dict[str, Any]], left: Sequence[str]) -> list[Trial]:
+        """Add past data, all rows or none."""
+        return self._adding.session.decide(self._adding.validator.added(rows, left))
+
+    async def ask(self, task: Callable[[Study], Result], request: Request) -> Result:
+        """Run a task that asks the study for trials."""
+        return await self._asking.run(task, request)
+
+    async def recommend(self, choice: ObjectiveChoice, request: Request) -> Advice:
+        """Return the recommendation for an objective."""
+        complete = self.snapshot().complete
+
+        def task(study: Study) -> Advice:
+            return recommend(study, choice, complete)
+
+        return await self._recommending.run(self._cached(task, ("recommendation", choice.key)), request)
+
+    async def draw(self, name: str, choice: FigureChoice, request: Request) -> Figure:
+        """Return a figure for an objective."""
+        if name not in STUDY_FIGURES:
+            raise NotFound(f"there is no figure {name!r}; the figures are {', '.join(STUDY_FIGURES)}")
+
+        def task(study: Study) -> Figure:
+            return draw(study, name, choice)
+
+        return await self._drawing.run(self._cached(task, (name, choice.key, choice.columns)), request)
+
+    async def report(self, choice: ObjectiveChoice, request: Request) -> str:
+        """Return the report for an objective, as HTML."""
+        return await self._drawing.run(lambda study: report_html(study, choice.part()), request)
+
+    def cancel(self) -> None:
+        """Release all requests that wait for a task."""
+        for queue in (self._asking, self._recommending, self._drawing):
+            queue.cancel()
+
+    def _load(self) -> Study:
+        stored = self.stored
+        if stored.spec is None:
+            raise InvalidInput(stored.why_not or "")
+        spec = Spec(stored.spec, self.name)
+        expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
+        storage = SharedStorage(self._url, **expire, recipe=spec.fields, shared=self.journal)
+        return Study(spec.space, **spec.arguments(), storage=storage, name=self.name)
+
+    def _cached(self, task: Callable[[Study], Result], key: Hashable) -> Callable[[Study], Result]:
+        """Return a task that reuses its result until the study changes."""
+
+        def recall(study: Study) -> Result:
+            known = key, self.journal.last
+            found: Result | None = self._results.get(known)
+            return self._results.put(known, task(study)) if found is None else found
+
+        return recall
+
+
+class StudyCache:
+    """The studies of a database, each opened once.
+
+    Args:
+        url: the database's address.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url, self.database, self._slots = url, Database(url), Slots()
+        self._open, self._lock = OrderedDict[str, OpenStudy](), threading.Lock()
+
+    def find(self, name: str) -> OpenStudy:
+        """Return the study of this name; one that was deleted and created again is opened again."""
+        key = find_study(self.database, name)
+        if key is None:
+            raise NotFound(f"there is no study {name!r} in {self.database.address}")
+        with self._lock:
+            found = self._open.get(name)
+            if found is None or found.key != key:
+                journal = SharedJournal(self.database, key.id, name)
+                found = self._open[name] = OpenStudy(journal, key, self.url, self._slots)
+            self._open.move_to_end(name)
+            while len(self._open) > OPEN_STUDIES:
+                self._open.popitem(last=False)
+        return found
+
+    def page(self, limit: int, offset: int) -> tuple[list[StudySummary], int]:
+        """Return summaries of some studies by name, and the number of all."""
+        return study_summaries(self.database, limit, offset), count_studies(self.database)
+
+    def cancel(self) -> None:
+        """Release all requests that wait for a task: the server is shutting down."""
+        with self._lock:
+            for study in self._open.values():
+                study.cancel()

@@ -1,0 +1,78 @@
+"""A journal that is read from the database once, for all sessions of a process that follow the same study."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from allweather.storage.database import Database
+from allweather.storage.journal import Journal
+from allweather.storage.storage import Storage, require_same_study
+from allweather.trials.events import Event
+
+
+class SharedJournal(Journal):
+    """Keeps the events that were read, and reads only newer ones; safe to use from several threads.
+
+    Args:
+        database: holds the study.
+        study: its id there.
+        name: of the study.
+    """
+
+    def __init__(self, database: Database, study: int, name: str) -> None:
+        super().__init__(database, study, name)
+        self._events: list[Event] = []
+        self._by_trial: dict[int, list[Event]] = {}
+        self._reading = threading.Lock()
+
+    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
+        """Return the events since number `after`, in order; only those about a trial, if one is given."""
+        with self._reading:
+            self._keep(super().read(len(self._events)))
+            found = self._events[after:] if trial is None else self._by_trial.get(trial, [])
+            return [event for event in found if event.number > after]
+
+    def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
+        """Write events, all or none, and keep those that follow the events read so far."""
+        numbered = super().append(seen, written)
+        with self._reading:
+            self._keep(numbered)
+        return numbered
+
+    def _keep(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.number != len(self._events) + 1:
+                return  # others came in between: the next read brings them in order
+            if event.kind in ("asked", "added"):
+                event = replace(event, trials=event.parsed())  # parsed once, for all sessions
+            self._events.append(event)
+            if event.trial is not None:
+                self._by_trial.setdefault(event.trial, []).append(event)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedStorage(Storage):
+    """Storage of one study whose journal is open already: all studies made with it read the journal once.
+
+    Args:
+        url: the database's address.
+        expire: seconds after which a pending trial is given up.
+        recipe: what the study was described with.
+        shared: the open journal.
+    """
+
+    shared: SharedJournal = field(kw_only=True)
+
+    def journal(self, name: str, description: Mapping[str, str], recipe: Mapping[str, Any] | None = None) -> Journal:
+        """Return the open journal, if the description is that of its study.
+
+        Args:
+            name: of the study.
+            description: what must be the same as when the study was created.
+            recipe: not used: the study exists.
+        """
+        require_same_study(self.shared, description)
+        return self.shared

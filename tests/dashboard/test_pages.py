@@ -1,0 +1,282 @@
+import html
+import re
+
+import pytest
+from tests.dashboard.served import FARM, fed, form_token, made, serving
+
+from allweather.dashboard.filters import ROWS
+from allweather.dashboard.responses import encode_segment
+
+HX = {"hx-request": "true"}
+ROOT = "/api/v1/studies/kiosk"
+
+
+def text_of(page):
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def numbers(page):
+    """The trials that a table shows, in its order."""
+    return [int(each) for each in re.findall(r'<th scope="row"><a href="[^"]*/trials/(\d+)">', page)]
+
+
+def test_the_list_of_studies(url):
+    for number in range(53):
+        made(url, name=f"study {number:02}")
+    with serving(url) as server, server.client() as client:
+        first, second = client.get("/").text, client.get("/", params={"page": 2}).text
+        assert "study 49" in first
+        assert "study 50" not in first
+        assert "Page 1 of 2" in text_of(first)
+        assert "study 52" in second
+        assert f'href="/studies/{encode_segment("study 52")}"' in second
+        assert client.get("/", headers=HX).text.startswith("<div")
+
+
+def test_no_study_yet(url):
+    with serving(url) as server, server.client() as client:
+        assert "allweather init" in client.get("/").text
+
+
+def test_ask_and_tell_without_a_script(client):
+    page = client.get("/studies/kiosk").text
+    ours = {"form_token": form_token(page)}
+    asked = client.post("/studies/kiosk/ask", data={**ours, "context:demand": ""})
+    assert asked.status_code == 303
+    assert asked.headers["location"] == "/studies/kiosk#trial-12"
+    assert "Trial 12" in text_of(client.get("/studies/kiosk").text)
+    here = "/studies/kiosk/trials/12"
+    typed = {**ours, "context:demand": "31", "values": "forty"}
+    wrong = client.post(f"{here}/tell", data=typed)
+    assert wrong.status_code == 422
+    assert "must be a number such as 3.5, got 'forty'" in text_of(wrong.text)
+    assert 'value="forty"' in wrong.text
+    assert 'value="31"' in wrong.text
+    told = client.post(f"{here}/tell", data={**typed, "values": "40 42.5", "decision:order": "20"})
+    assert told.status_code == 303
+    found = client.get(f"{ROOT}/trials/12").json()
+    assert (found["values"], found["context"]) == ([40.0, 42.5], {"demand": 31.0})
+    assert found["decision"] == {"order": 20.0}
+    assert client.post(f"{here}/correct", data={**ours, "values": "41"}).status_code == 303
+    page = client.get(here).text
+    assert "41" in text_of(page)
+    assert "corrected" in page
+    assert client.post(f"{here}/withdraw", data=ours).status_code == 303
+    assert client.get(f"{ROOT}/trials/12").json()["state"] == "withdrawn"
+    again = client.post(f"{here}/correct", data={**ours, "values": "41"})
+    assert again.status_code == 422
+    assert "withdrawn" in text_of(again.text)
+
+
+def test_a_trial_that_failed_and_a_context_that_was_known(client):
+    ours = {"form_token": form_token(client.get("/studies/kiosk").text)}
+    client.post("/studies/kiosk/ask", data={**ours, "context:demand": "25.5"})
+    assert 'value="25.5"' in client.get("/studies/kiosk/trials/12").text
+    client.post("/studies/kiosk/trials/12/tell", data={**ours, "context:demand": "25.5", "failed": "yes"})
+    assert client.get(f"{ROOT}/trials/12").json()["state"] == "failed"
+    wrong = client.post("/studies/kiosk/ask", data={**ours, "context:demand": "250"})
+    assert wrong.status_code == 422
+    assert "demand" in wrong.text
+
+
+def test_parts_of_the_page_for_htmx(client):
+    ours = {"form_token": form_token(client.get("/studies/kiosk").text)}
+    card = client.post("/studies/kiosk/ask", data=ours, headers=HX)
+    assert card.status_code == 200
+    assert card.headers["hx-trigger"] == "study-changed"
+    assert card.text.lstrip().startswith('<article class="card" id="trial-12"')
+    wrong = client.post("/studies/kiosk/trials/12/tell", data={**ours, "values": "x"}, headers=HX)
+    assert wrong.status_code == 422
+    assert 'id="trial-12"' in wrong.text
+    told = client.post("/studies/kiosk/trials/12/tell", data={**ours, "values": "3", "context:demand": "3"}, headers=HX)
+    assert "is complete: outcome 3" in text_of(told.text)
+    assert told.headers["hx-trigger"] == "study-changed"
+    stale = client.post("/studies/kiosk/trials/12/tell", data={"values": "3"}, headers=HX)
+    assert stale.status_code == 403
+    assert stale.headers["hx-reswap"] == "afterbegin"
+
+
+def test_the_pulse_is_silent_until_something_happens(client):
+    seen = client.get(ROOT).json()["last_event"]
+    quiet = client.get("/studies/kiosk/pulse", params={"seen": seen})
+    assert (quiet.status_code, quiet.content) == (204, b"")
+    client.post(f"{ROOT}/ask", json={})
+    news = client.get("/studies/kiosk/pulse", params={"seen": seen})
+    assert news.headers["hx-trigger"] == "study-changed"
+    assert f"seen={seen + 1}" in news.text
+    assert 'hx-swap-oob="true"' in news.text
+    assert "1 pending" in text_of(news.text)
+
+
+def test_the_table_is_filtered_sorted_and_paged(url):
+    fed(url, 60)
+    with serving(url) as server, server.client() as client:
+        client.post(f"{ROOT}/ask", json={"n": 2})
+
+        def shown(**query):
+            answer = client.get("/studies/kiosk/trials", params=query, headers=HX)
+            assert answer.status_code == 200, answer.text
+            return numbers(answer.text)
+
+        assert shown() == list(range(61, 61 - ROWS, -1))
+        assert shown(page=3) == list(range(11, -1, -1))
+        assert shown(page=99) == shown(page=3)
+        assert shown(state="pending") == [61, 60]
+        assert shown(sort="trial")[:3] == [0, 1, 2]
+        trials = client.get(f"{ROOT}/trials", params={"limit": 100}).json()["trials"]
+        orders = {each["number"]: each["decision"]["order"] for each in trials}
+        assert shown(sort="order") == sorted(orders, key=orders.get)[:ROWS]
+        assert set(shown(variable="order", low=20, high=40)) == {n for n, each in orders.items() if 20 <= each <= 40}
+        assert shown(variable="trial", low="", high=3) == [3, 2, 1, 0]
+        assert shown(text="nothing like it") == []
+        values = {each["number"]: each["values"][0] for each in trials if each["values"]}
+        assert shown(sort="-value")[0] == max(values, key=values.get)
+        page = client.get("/studies/kiosk/trials", params={"state": "complete", "page": 2}).text
+        assert "60 trials, page 2 of 3" in text_of(page)
+        assert "state=complete&amp;page=3" in page
+        assert client.get("/studies/kiosk/trials", params={"low": "many"}).status_code == 422
+
+
+def test_words_in_the_table_and_costs(url):
+    study = made(url, FARM)
+    for wood in ("oak", "pine"):
+        study.tell(study.ask(), 1.0, context={"light": 0.5, "wood": wood})
+    study.ask()
+    with serving(url) as server, server.client() as client:
+        page = client.get("/studies/farm").text
+        assert "3 of 20" in text_of(page)
+        assert "cost 1; not controlled: light, wood" in text_of(page)
+        assert numbers(client.get("/studies/farm/trials", params={"text": "PIN"}).text) == [1]
+        assert numbers(client.get("/studies/farm/trials", params={"sort": "wood"}).text) == [0, 1, 2]
+        ours = {"form_token": form_token(page)}
+        told = {**ours, "values": "2", "context:light": "0.25", "context:wood": "oak"}
+        assert client.post("/studies/farm/trials/2/tell", data=told).status_code == 303
+        recommendation = text_of(client.get("/studies/farm/recommendation").text)
+        assert "at a cost of" in recommendation
+        assert "from 3 complete trials" in recommendation
+
+
+def test_many_that_wait_are_a_few_forms_and_a_link(client):
+    client.post(f"{ROOT}/ask", json={"n": 25})
+    page = client.get("/studies/kiosk/pending").text
+    assert page.count('class="card"') == 20
+    assert "and 5 more" in text_of(page)
+
+
+def test_what_is_recommended_in_words(client):
+    own = text_of(client.get("/studies/kiosk/recommendation").text)
+    assert "worst mean within 0.2 in total variation" in own.lower()
+    assert "Without robustness order =" in own
+    assert "90% credible" in own
+    chosen = {"objective": "dro", "distance": "kl", "radius": "0.5"}
+    page = client.get("/studies/kiosk/recommendation", params=chosen).text
+    assert "shifts by up to 0.5 in Kullback-Leibler" in text_of(page)
+    assert client.get("/studies/kiosk/recommendation", params={"radius": "far"}).status_code == 422
+    kept = client.get("/studies/kiosk", params=chosen).text
+    assert re.search(r'name="radius"[^>]* value="0.5"', kept)
+    assert '<option value="kl" data-max="2.0" selected' in kept
+
+
+def test_downloads(client):
+    journal = client.get("/studies/kiosk/journal.jsonl")
+    assert journal.headers["content-disposition"].startswith('attachment; filename="kiosk.jsonl"')
+    assert journal.text.count("\n") == 25
+    assert client.get("/studies/kiosk/table.csv").headers["content-type"].startswith("text/csv")
+    report = client.get("/studies/kiosk/report.html")
+    assert report.headers["content-disposition"].startswith("attachment")
+    assert report.headers["content-security-policy"] == "sandbox"
+    assert "kiosk" in report.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/studies/shop", "/studies/kiosk/trials/99", "/studies/kiosk/trials/x", "/studies/kiosk/nothing"],
+)
+def test_what_is_not_there_is_a_page(client, path):
+    answer = client.get(path)
+    assert answer.status_code in (404, 422)
+    assert "Back to all studies" in answer.text
+
+
+def test_a_spreadsheet_gets_no_formulas(url):
+    study = made(
+        url,
+        '[variables]\nwood = { options = ["=1+1", "oak"] }\nrain = { lower = 0, upper = 1, context = true }\n',
+        "wood",
+    )
+    study.add([{"wood": "=1+1", "rain": 0.5, "value": 1.0}])
+    with serving(url) as server, server.client() as client:
+        assert "'=1+1" in client.get("/studies/wood/table.csv").text
+
+
+def test_an_outcome_whose_context_is_still_to_come(client):
+    ours = {"form_token": form_token(client.get("/studies/kiosk").text)}
+    client.post("/studies/kiosk/ask", data=ours)
+    card = client.post("/studies/kiosk/trials/12/tell", data={**ours, "values": "5"}, headers=HX).text
+    assert "recorded: outcome 5; still missing: demand" in text_of(card)
+    page = client.get("/studies/kiosk").text
+    assert "recorded: outcome 5; still missing: demand" in text_of(page)
+    done = client.post("/studies/kiosk/trials/12/tell", data={**ours, "context:demand": "3"}, headers=HX).text
+    assert "is complete: outcome 5" in text_of(done)
+    assert 'id="trial-12"' not in done
+
+
+PLAIN = """
+name = "plain"
+seed = 1
+initial = 2
+
+[variables]
+x = { lower = 0, upper = 1 }
+"""
+DECIDED = f"""{PLAIN}
+y = {{ lower = 0, upper = 1 }}
+
+[control]
+sets = [{{ variables = ["x", "y"], cost = 1 }}]
+"""
+
+
+@pytest.mark.parametrize("recipe", [PLAIN, DECIDED])
+def test_where_nothing_is_left_to_chance_nobody_speaks_of_contexts(url, recipe):
+    made(url, recipe)
+    with serving(url) as server, server.client() as client:
+        here = "/api/v1/studies/plain"
+        for value in range(3):
+            number = client.post(f"{here}/ask", json={}).json()["trials"][0]["number"]
+            client.post(f"{here}/trials/{number}/tell", json={"values": [value]})
+        names = client.get(f"{here}/figures").json()["figures"]
+        assert not {"robustness", "contexts"} & set(names)
+        for name in names:
+            assert client.get(f"{here}/figures/{name}").status_code == 200
+        page = client.get("/studies/plain").text
+        assert 'id="objective-form"' not in page
+        assert "context" not in text_of(page)
+        assert "context" not in text_of(client.get("/studies/plain/recommendation").text)
+
+
+def test_pages_speak_no_python(client):
+    ours = {"form_token": form_token(client.get("/studies/kiosk").text)}
+    client.post("/studies/kiosk/ask", data=ours)
+
+    def answer(number, verb, **typed):
+        page = client.post(f"/studies/kiosk/trials/{number}/{verb}", data={**ours, **typed})
+        assert page.status_code == 422
+        said = html.unescape(re.search(r'role="alert">(.*?)</p>', page.text).group(1))
+        assert not re.search(r"Study|VALUE|`", said)
+        return said
+
+    assert answer(12, "tell") == 'enter an outcome or a context, or tick "The trial failed"'
+    assert "not both" in answer(12, "tell", values="3", failed="yes")
+    assert "use a decimal point, such as 42.5" in answer(12, "tell", values="42,5")
+    assert answer(12, "tell", values="forty") == "outcome must be a number such as 3.5, got 'forty'"
+    assert answer(12, "correct", values="3") == "trial 12 has no result to correct yet"
+    assert "correct it on the page of the trial" in answer(3, "tell", values="99")
+    assert answer(3, "correct") == "enter the corrected outcome, context or decision"
+    assert "cannot be reported as failed" in answer(3, "tell", failed="yes")
+    client.post("/studies/kiosk/trials/3/withdraw", data=ours)
+    assert "was withdrawn" in answer(3, "tell", values="3")
+    assert "was withdrawn" in answer(3, "correct", values="3")
+    typed = {**ours, "values": "42.5, 41.9", "context:demand": "3"}
+    assert client.post("/studies/kiosk/trials/12/tell", data=typed).status_code == 303
+    assert client.get(f"{ROOT}/trials/12").json()["values"] == [42.5, 41.9]

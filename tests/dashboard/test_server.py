@@ -1,0 +1,122 @@
+"""`allweather dashboard` as a person starts it: in a process of its own."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from allweather.cli import app
+
+TOKEN = "a-token-of-many-characters"
+
+
+@pytest.fixture
+def started(kiosk, tmp_path):
+    """Starts the command on a free port; its process and its address."""
+    running = []
+
+    def start(*words, **environment):
+        command = [sys.executable, "-m", "allweather.cli", "dashboard", "--storage", kiosk, "--port", "0", *words]
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, **environment},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        running.append(process)
+        address = re.search(r"http://[^\s\"]+", process.stdout.readline()).group(0)
+        return process, address
+
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+
+def test_it_answers_here_and_ends_when_told(started):
+    process, address = started("--json")
+    assert address.startswith("http://127.0.0.1:")
+    assert "kiosk" in httpx.get(address).text
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(15) == 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address)
+
+
+def test_elsewhere_it_wants_the_token_and_ends_with_ctrl_c(started):
+    process, address = started("--host", "0.0.0.0", ALLWEATHER_TOKEN=TOKEN)
+    local = address.replace("0.0.0.0", "127.0.0.1") + "api/v1/studies"
+    assert httpx.get(local).status_code == 401
+    assert httpx.get(local, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+    process.send_signal(signal.SIGINT)
+    assert process.wait(15) == 0
+
+
+def refused(*words, code=2):
+    ended = CliRunner().invoke(app, ["dashboard", *words])
+    assert ended.exit_code == code, ended.output
+    assert "Traceback" not in ended.output
+    return " ".join(ended.output.split())
+
+
+def test_what_it_refuses_to_start_with(kiosk, tmp_path, monkeypatch):
+    monkeypatch.delenv("ALLWEATHER_TOKEN", raising=False)
+    assert "secrets.token_urlsafe" in refused("--storage", kiosk, "--host", "0.0.0.0")
+    assert "at least 16" in refused("--storage", kiosk, "--token", "short")
+    assert "there is no database" in refused("--storage", f"sqlite:///{tmp_path}/nothing.db", code=3)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        said = refused("--storage", kiosk, "--port", str(taken.getsockname()[1]))
+    assert "another port with --port" in said
+    assert "cannot listen" in refused("--storage", kiosk, "--host", "203.0.113.7", "--token", TOKEN)
+
+
+def test_without_fastapi_it_says_what_to_install(kiosk, monkeypatch):
+    for name in [each for each in sys.modules if each.startswith("allweather.dashboard")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    assert "dashboard needs FastAPI: pip install 'allweather[dashboard]'" in refused("--storage", kiosk)
+
+
+def test_a_long_computation_does_not_keep_it_from_ending(started):
+    process, address = started()
+    with httpx.Client(base_url=address) as client, socket.create_connection(_place(address)) as waiting:
+        assert client.post("/api/v1/studies/kiosk/trials", json={"rows": ROWS}).status_code == 201
+        waiting.sendall(b"GET /api/v1/studies/kiosk/recommendation HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert client.get("/studies/kiosk").status_code == 200  # while the other waits
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(15) == 0
+        assert waiting.recv(1000).startswith(b"HTTP/1.1 503")
+    assert process.stderr.read() == ""
+
+
+ROWS = [{"order": (37.7 * n) % 100, "demand": 45 + n % 9, "value": float(n % 7)} for n in range(3000)]
+
+
+def _place(address):
+    return "127.0.0.1", int(address.rstrip("/").rpartition(":")[2])
+
+
+@pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_in_order_while_something_is_computed_that_takes_long(started, told):
+    process, address = started()
+    with httpx.Client(base_url=address) as client, socket.create_connection(_place(address)) as waiting:
+        client.post("/api/v1/studies/kiosk/trials", json={"rows": ROWS[:200]})
+        query = b"objective=dro&distance=wasserstein&radius=0.03"
+        waiting.sendall(b"GET /api/v1/studies/kiosk/figures/profile?" + query + b" HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        time.sleep(2.5)
+        process.send_signal(told)
+        assert process.wait(15) == 0
+    assert process.stderr.read() == ""
