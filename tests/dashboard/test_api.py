@@ -62,7 +62,7 @@ def test_what_a_study_is(client):
     assert (glance["name"], glance["trials"], glance["last_event"]) == ("kiosk", 12, 24)
     study = client.get(glance["address"]).json()
     assert study["states"] == {"complete": 12}
-    assert study["variables"] == {"order": "decided, 0 to 100", "demand": "happens, 0 to 100"}
+    assert study["variables"] == {"order": "decision, 0 to 100", "demand": "context, 0 to 100"}
     assert study["why_not"] is None
     assert study["last_event"] == 24
     assert "by up to 0.2 in total variation" in study["wanted"]

@@ -18,7 +18,7 @@ from allweather.errors import InvalidInput
 from allweather.plots import STUDY_FIGURES
 from allweather.plots.report import report_html
 from allweather.serialization import Spec
-from allweather.space.text import described
+from allweather.space.text import describe
 from allweather.storage import Database
 from allweather.storage.shared_journal import SharedJournal, SharedStorage
 from allweather.storage.stored_study import StoredStudy
@@ -59,7 +59,7 @@ class Snapshot:
     @property
     def variables(self) -> dict[str, str]:
         """Role and range of each variable, as text."""
-        return {name: described(variable) for name, variable in self.stored.space.variables.items()}
+        return {name: describe(variable) for name, variable in self.stored.space.variables.items()}
 
     @property
     def states(self) -> dict[str, int]:
