@@ -65,7 +65,8 @@ def test_the_terminal_answers_what_the_page_says(folder):
             continue
         ended = CliRunner().invoke(app, shlex.split(command)[1:])
         assert ended.exit_code == 0, ended.output
-        assert alike(ended.stdout, expected), (command, ended.stdout)
+        # Intervals are quantiles of 257 posterior samples, which differ by some percent between processors.
+        assert alike(ended.stdout, expected, tolerance=0.05), (command, ended.stdout)
     report = (folder / "days.html").read_text()
     assert "without robustness" in report
 
