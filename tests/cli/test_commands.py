@@ -6,7 +6,7 @@ import pytest
 import typer
 
 import allweather as aw
-from allweather.cli import app, beginning
+from allweather.cli import app, init
 from allweather.serialization import Spec
 
 DAYS = "order,demand,value\n20,30,80\n50,30,20\n35,30,95\n30,40,120\n60,55,195\n10,30,40\n"
@@ -73,7 +73,7 @@ def test_data_from_before(kiosk, folder):
     (folder / "bad.csv").write_text(DAYS + "10,300,40\n")
     assert "row 6" in kiosk("add", "bad.csv", code=2).err
     (folder / "long.csv").write_text("order,demand,value\n" + "1" * 200_000 + ",1,1\n")
-    assert "no table" in kiosk("add", "long.csv", code=2).err
+    assert "not a CSV table" in kiosk("add", "long.csv", code=2).err
     (folder / "empty.csv").write_text("order,demand,value\n")
     kiosk("add", "empty.csv", code=2)
     kiosk("add", "missing.csv", code=2)
@@ -205,13 +205,13 @@ def test_a_budget_that_is_spent(terminal, folder):
         "[variables]\nph = { lower = 0, upper = 1 }\nnh3 = { lower = 0, upper = 1 }\n"
     )
     terminal("init", "farm.toml")
-    assert "cost 1; leave alone: nh3" in terminal("ask").out
+    assert "cost 1; not controlled: nh3" in terminal("ask").out
     terminal("tell", 0, 3, "--context", "nh3=0.5")
     assert terminal("ask", "--json").document["trials"][0]["left"] == ["nh3"]
     terminal("ask", code=4)
     best = terminal("recommend", "--json").document
     assert best["control"] == ["ph"]
-    assert "leave the others alone" in terminal("recommend").out
+    assert "do not control the others" in terminal("recommend").out
     assert "cost" in terminal("show").out
     assert "left,cost" in terminal("export", "--csv").out
     ended = terminal("run", 'echo \'{"value": 1, "context": {"nh3": 0.5}}\'', "--trials", 3, "--pending", code=4)
@@ -220,9 +220,9 @@ def test_a_budget_that_is_spent(terminal, folder):
 
 def test_questions(terminal, folder, monkeypatch):
     terminal("init", code=2)
-    monkeypatch.setattr(beginning, "interactive", lambda: True)
+    monkeypatch.setattr(init, "interactive", lambda: True)
     answers = ["2 bad", "stall", "smaller", "order", "", "", "zero", "0", "100", "wood", "d", "choice", "oak, pine"]
-    answers += ["demand", "happens", "integer", "0", "9.5", "9", "", "tail"]
+    answers += ["demand", "context", "integer", "0", "9.5", "9", "", "tail"]
     terminal("init", typed="\n".join(answers) + "\n")
     recipe = Spec.from_toml((folder / "stall.toml").read_text())
     assert recipe.space == aw.Space(
@@ -255,8 +255,8 @@ def test_plots(kiosk, folder):
 def test_plots_without_matplotlib(kiosk, folder, monkeypatch):
     (folder / "days.csv").write_text(DAYS)
     kiosk("add", "days.csv")
-    monkeypatch.setitem(sys.modules, "allweather.plots.printed", None)
-    monkeypatch.delattr(aw.plots, "printed", raising=False)
+    monkeypatch.setitem(sys.modules, "allweather.plots.matplotlib_backend", None)
+    monkeypatch.delattr(aw.plots, "matplotlib_backend", raising=False)
     assert "allweather[plots]" in kiosk("plot", code=2).err
 
 

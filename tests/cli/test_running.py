@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.processes import kill_group, running
 
-from allweather.cli import crew
-from allweather.cli.calls import Caller, environment, read_answer
+from allweather.cli import worker_pool
+from allweather.cli.subprocesses import TrialCommand, environment, parse_answer
 from allweather.storage import StorageError
 from allweather.trials import Trial
 
@@ -89,7 +89,7 @@ def test_failures_are_retried_and_then_told(simulated, folder):
     flaky = 'test -e again && echo \'{"value": 1, "context": {"demand": 3}}\' || { touch again; exit 3; }'
     assert simulated("run", flaky, "--retries", 1, "--json").document["states"] == {"complete": 1}
     ended = simulated("run", "echo x >> attempts; echo broken pump >&2; exit 3", "--retries", 2)
-    assert "ended with 3: broken pump" in ended.err
+    assert "exit code 3: broken pump" in ended.err
     assert (folder / "attempts").read_text() == "x\n" * 3
     for line in (
         "true",
@@ -108,9 +108,9 @@ def test_answers_that_the_study_refuses_stop_the_run_and_stay_pending(simulated)
         ('{"value": 1, "context": {"demand": 999}}', "number in"),
         ('{"value": 1, "context": {"rain": 1}}', "rain"),
         ('{"value": "x", "context": {"demand": 9}}', "number"),
-        ('{"value": 1, "context": [3]}', "refuses"),
-        ('{"failed": "maybe", "value": 3}', "refuses"),
-        ("{}", "refuses"),
+        ('{"value": 1, "context": [3]}', "rejects"),
+        ('{"failed": "maybe", "value": 3}', "rejects"),
+        ("{}", "rejects"),
     ):
         assert said in simulated("run", f"echo '{line}'", "--trials", 5, "--pending", code=2).err, line
     assert simulated("show", "--json").document["states"] == {"pending": 1}
@@ -170,7 +170,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on(simulated, folder):
 
 
 def test_a_database_that_does_not_answer_is_waited_for(monkeypatch):
-    monkeypatch.setattr(crew, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(worker_pool, "PAUSES", (0.0, 0.0))
     attempts = []
 
     def twice_in_vain() -> int:
@@ -179,15 +179,15 @@ def test_a_database_that_does_not_answer_is_waited_for(monkeypatch):
             raise StorageError("away")
         return 7
 
-    assert crew.patiently(twice_in_vain) == 7
+    assert worker_pool.retry_on_storage_error(twice_in_vain) == 7
     with pytest.raises(StorageError):
-        crew.patiently(lambda: (_ for _ in ()).throw(StorageError("gone")))
+        worker_pool.retry_on_storage_error(lambda: (_ for _ in ()).throw(StorageError("gone")))
 
 
 def test_an_answer_that_cannot_be_kept_is_said(simulated, monkeypatch):
     from allweather.study import Study
 
-    monkeypatch.setattr(crew, "PAUSES", ())
+    monkeypatch.setattr(worker_pool, "PAUSES", ())
     monkeypatch.setattr(Study, "tell", lambda *_, **__: (_ for _ in ()).throw(StorageError("the disk is full")))
     said = simulated("run", 'echo \'{"value": 123.5, "context": {"demand": 9}}\'', code=3).err
     assert "123.5" in said
@@ -203,13 +203,13 @@ def test_decisions_are_data_for_a_shell():
         "true",
         "0.1",
     )
-    answer = Caller('echo "{\\"value\\": $AW_pots}"; echo "$AW_wood" > /dev/null; echo 3')(trial, "kiosk")
-    assert answer.found == {"value": 3}
+    answer = TrialCommand('echo "{\\"value\\": $AW_pots}"; echo "$AW_wood" > /dev/null; echo 3')(trial, "kiosk")
+    assert answer.answer == {"value": 3}
 
 
 def test_answers():
-    assert read_answer("3.5").found == {"value": 3.5}
-    assert read_answer(json.dumps({"value": [1, 2]})).found == {"value": [1, 2]}
-    assert "did you mean 'value'" in read_answer('{"valu": 1}').trouble
+    assert parse_answer("3.5").answer == {"value": 3.5}
+    assert parse_answer(json.dumps({"value": [1, 2]})).answer == {"value": [1, 2]}
+    assert "did you mean 'value'" in parse_answer('{"valu": 1}').failure
     for line in ("", "true", "null", '"3"', "[" * 99_999):
-        assert read_answer(line).found is None
+        assert parse_answer(line).answer is None

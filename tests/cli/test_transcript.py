@@ -26,12 +26,12 @@ demand = { lower = 0, upper = 1, context = true }
 @pytest.fixture
 def shell(tmp_path):
     (tmp_path / "kiosk.toml").write_text(KIOSK)
-    kept = {name: value for name, value in os.environ.items() if name != "ALLWEATHER_STORAGE"}
+    inherited = {name: value for name, value in os.environ.items() if name != "ALLWEATHER_STORAGE"}
 
     def run(*words: object, code: int = 0, **environment: str) -> str:
         command = [str(Path(sys.executable).with_name("allweather")), *map(str, words)]
         ended = subprocess.run(
-            command, cwd=tmp_path, env=kept | environment, capture_output=True, text=True, check=False
+            command, cwd=tmp_path, env=inherited | environment, capture_output=True, text=True, check=False
         )
         assert ended.returncode == code, ended.stderr
         assert "Traceback" not in ended.stderr

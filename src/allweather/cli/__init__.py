@@ -1,15 +1,9 @@
-"""The command line: studies for people who do not write Python, and the papers' methods, problems and figures."""
+"""Command-line interface: studies without writing Python, and the published methods, problems and figures."""
 
-from allweather.cli import (  # each adds its commands
-    beginning,
-    dashboard,
-    exchange,
-    loop,
-    papers,
-    picture,
-    running,
-    showing,
-)
+from allweather.cli import ask_tell, dashboard, export, init, papers, plot, run, show
 from allweather.cli.app import app
 
-__all__ = ["app", "beginning", "dashboard", "exchange", "loop", "papers", "picture", "running", "showing"]
+__all__ = ["app"]
+
+# Importing a module registers its commands.
+_ = (ask_tell, dashboard, export, init, papers, plot, run, show)

@@ -1,4 +1,4 @@
-"""`python -m allweather.cli`."""
+"""Run the command-line interface with `python -m allweather.cli`."""
 
 from allweather.cli import app
 

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from allweather.cli.app import app, speak
-from allweather.cli.place import AsJson, Place, Url
+from allweather.cli.app import app, print_line
+from allweather.cli.options import JsonOption, SharedOptions, StorageOption
 from allweather.errors import InvalidInput
 
 Token = Annotated[
@@ -28,13 +28,13 @@ Names = Annotated[
 
 @app.command()
 def dashboard(
-    storage: Url = None,
+    storage: StorageOption = None,
     host: Annotated[str, typer.Option(help="the address to answer at")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free")] = 8080,
     token: Token = None,
     host_name: Names = None,
     open_it: Annotated[bool, typer.Option("--open", help="open it in a browser")] = False,
-    as_json: AsJson = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show studies in a browser, live: look, ask and tell; with a REST interface for programs.
 
@@ -45,15 +45,15 @@ def dashboard(
     except ImportError as missing:
         raise InvalidInput(f"dashboard needs FastAPI: pip install 'allweather[dashboard]' ({missing})") from None
     config = ServerConfig(host, port, token, tuple(host_name or ()))
-    place = Place(storage, None, as_json)
-    place.database().close()  # what is wrong with it is said before anybody is let in
+    shared = SharedOptions(storage, None, as_json)
+    shared.database().close()  # an unusable database is reported before the server starts
 
     def ready(address: str) -> None:
-        place.say({"address": address}, lambda: speak(f"The studies are at {address} (Ctrl-C ends it)"))
+        shared.print({"address": address}, lambda: print_line(f"The studies are at {address} (Ctrl-C ends it)"))
         if open_it:
             webbrowser.open(address)
 
-    if serve(place.url, config, ready):
+    if serve(shared.url, config, ready):
         # What is left writes whole transactions or nothing, and Python cannot end a thread that computes.
         sys.stdout.flush()
         sys.stderr.flush()

@@ -46,14 +46,14 @@ class Picture:
     def plotly(self) -> Any:
         """The figure as a `plotly.graph_objects.Figure`, to look at and to change."""
         with _needed("plotly"):
-            from allweather.plots import screen
-        return screen.figure(self)
+            from allweather.plots import plotly_backend
+        return plotly_backend.figure(self)
 
     def matplotlib(self) -> Any:
         """The figure as a `matplotlib.figure.Figure`, for print."""
         with _needed("matplotlib"):
-            from allweather.plots import printed
-        return printed.figure(self)
+            from allweather.plots import matplotlib_backend
+        return matplotlib_backend.figure(self)
 
     def show(self) -> None:
         """Open it where plotly shows figures: a notebook, or a browser."""

@@ -24,10 +24,10 @@ from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, is_number, require
+from allweather.integrations.ax.history import TrialHistory
 from allweather.integrations.ax.parameters import WHERE
-from allweather.integrations.ax.past import Past
 from allweather.integrations.ax.saved import from_plain, to_plain
-from allweather.integrations.wanted import Wanted, only_contexts
+from allweather.integrations.options import StudyOptions, only_contexts
 from allweather.methods.composition import Composition
 from allweather.objectives import Objective
 from allweather.space import Space
@@ -90,8 +90,8 @@ class AllweatherNode(ExternalGenerationNode):
             require(
                 not words, f"{WHERE}(space=...)", "have contexts that are numbers, as metrics are", (named, choices)
             )
-        self.wanted = Wanted(method, context, objective, acquisition, surrogate, initial, seed)
-        self._past: Past | None = None
+        self.options = StudyOptions(method, context, objective, acquisition, surrogate, initial, seed)
+        self._history: TrialHistory | None = None
         self._batch: list[Row] = []
         """What was decided since the experiment was read: all of it is new, also what was tried before."""
 
@@ -111,19 +111,19 @@ class AllweatherNode(ExternalGenerationNode):
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Reads the experiment again; nothing is fitted yet."""
         self._batch = []
-        self._past = Past.of(experiment, data, self.space)
+        self._history = TrialHistory.of(experiment, data, self.space)
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
         """The next decision, given all trials and what was generated with it."""
-        past = self._past
-        assert past is not None  # Ax reads first
-        trials = past.trials()
+        history = self._history
+        assert history is not None  # Ax reads first
+        trials = history.trials()
         known = [trial.decision for trial in trials] + self._batch  # Ax calls pending what lacks any metric
-        others = [past.decisions.ours(values) for values in pending_parameters]
+        others = [history.decisions.ours(values) for values in pending_parameters]
         for decision in [*self._batch, *(each for each in others if each is not None and each not in known)]:
             trials.append(Trial(len(trials), decision))
-        values = past.decisions.theirs(self._study(past, trials).ask().decision)
-        self._batch += [decision for decision in [past.decisions.ours(values)] if decision is not None]
+        values = history.decisions.theirs(self._study(history, trials).ask().decision)
+        self._batch += [decision for decision in [history.decisions.ours(values)] if decision is not None]
         return values
 
     def recommend(
@@ -144,11 +144,11 @@ class AllweatherNode(ExternalGenerationNode):
             forecast: a context distribution to recommend for.
             radii: where the robustness curve is wanted.
         """
-        past = self._read(experiment)
-        found = self._study(past, past.trials()).recommend(
+        history = self._read(experiment)
+        found = self._study(history, history.trials()).recommend(
             objective=objective, context=context, forecast=forecast, radii=radii
         )
-        return replace(found, decision=past.decisions.theirs(found.decision))
+        return replace(found, decision=history.decisions.theirs(found.decision))
 
     def as_study(self, experiment: Experiment | None = None) -> Study:
         """The same trials as a study of ours, for its table and its figures; steps are counted from 0 there.
@@ -156,16 +156,16 @@ class AllweatherNode(ExternalGenerationNode):
         Args:
             experiment: by default that of the node's strategy.
         """
-        past = self._read(experiment)
-        return self._study(past, past.trials())
+        history = self._read(experiment)
+        return self._study(history, history.trials())
 
-    def _read(self, experiment: Experiment | None) -> Past:
+    def _read(self, experiment: Experiment | None) -> TrialHistory:
         chosen = self.experiment if experiment is None else experiment
         require(isinstance(chosen, Experiment), f"{WHERE}.recommend(experiment=...)", "be an Ax experiment", chosen)
-        return Past.of(chosen, chosen.lookup_data(), self.space)
+        return TrialHistory.of(chosen, chosen.lookup_data(), self.space)
 
-    def _study(self, past: Past, trials: list[Trial]) -> Study:
-        study = self.wanted.study(past.space, past.direction, past.decisions.constraints)
+    def _study(self, history: TrialHistory, trials: list[Trial]) -> Study:
+        study = self.options.study(history.space, history.direction, history.decisions.constraints)
         study.restore(trials)
         return study
 
@@ -197,7 +197,7 @@ class AllweatherNode(ExternalGenerationNode):
 
 def _written(node: AllweatherNode) -> dict[str, Any]:
     """A node as Ax's encoders want it."""
-    words = {each.name: getattr(node.wanted, each.name) for each in fields(node.wanted)}
+    words = {each.name: getattr(node.options, each.name) for each in fields(node.options)}
     return {
         "__type": type(node).__name__,
         "name": node.name,

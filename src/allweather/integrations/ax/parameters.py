@@ -17,8 +17,8 @@ from ax.core.parameter import (
 from ax.core.search_space import SearchSpace
 
 from allweather.errors import require
+from allweather.integrations.options import require_names
 from allweather.integrations.translation import Translation, ladder, number, options, whole_number
-from allweather.integrations.wanted import require_names
 from allweather.space.constraints import LinearConstraint
 from allweather.space.variables import Variable
 from allweather.trials import Row

@@ -9,8 +9,8 @@ from typing import Any
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from allweather.errors import InvalidInput, require
+from allweather.integrations.options import require_names
 from allweather.integrations.translation import Translation, number, options, stepped, whole_number
-from allweather.integrations.wanted import require_names
 from allweather.trials import Row
 
 

@@ -20,9 +20,9 @@ from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
+from allweather.integrations.options import StudyOptions, only_contexts, require_names
+from allweather.integrations.optuna.history import CONTEXT, LATE, TrialHistory, learned
 from allweather.integrations.optuna.parameters import parameters
-from allweather.integrations.optuna.past import CONTEXT, LATE, Past, learned
-from allweather.integrations.wanted import Wanted, only_contexts, require_names
 from allweather.methods.composition import Composition
 from allweather.objectives import Objective
 from allweather.space import Space
@@ -84,7 +84,7 @@ class AllweatherSampler(BaseSampler):
             seed: the same seed and the same answers give the same study, also after a pause.
         """
         self.space = only_contexts(space, "AllweatherSampler")
-        self.wanted = Wanted(method, context, objective, acquisition, surrogate, initial, seed)
+        self.options = StudyOptions(method, context, objective, acquisition, surrogate, initial, seed)
         named = search_space is None or isinstance(search_space, Mapping)
         require(named, "AllweatherSampler(search_space=...)", "map names to Optuna's distributions", search_space)
         self._search_space = None if search_space is None else dict(search_space)
@@ -95,39 +95,39 @@ class AllweatherSampler(BaseSampler):
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """All parameters, as soon as they are known."""
         _direction(study)
-        past = self._past(study)
-        return {} if past is None else {name: each.distribution for name, each in past.known.items()}
+        history = self._history(study)
+        return {} if history is None else {name: each.distribution for name, each in history.known.items()}
 
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """The next decision, given all other trials."""
-        past = self._past(study)
-        if not search_space or past is None:
+        history = self._history(study)
+        if not search_space or history is None:
             return {}
         with _TURN:
             others = [each for each in study.get_trials(deepcopy=False) if each.number != trial.number]
             # What other workers are choosing now is not written yet: they will choose what we would.
-            before = min(past.undecided(others, trial.number), AT_ONCE)
-            asked = self._study(study, past, others).ask(before + 1)[-1]
-        return {name: each.translation.theirs(asked.decision[name]) for name, each in past.known.items()}
+            before = min(history.undecided(others, trial.number), AT_ONCE)
+            asked = self._study(study, history, others).ask(before + 1)[-1]
+        return {name: each.translation.theirs(asked.decision[name]) for name, each in history.known.items()}
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """A random value, where no parameters were known when the trial began; later, what is new is refused."""
         _direction(study)
-        past = self._past(study)
+        history = self._history(study)
         require_names([param_name], "AllweatherSampler")
-        known = {} if past is None else past.known
+        known = {} if history is None else history.known
         expected = param_name in known and known[param_name].distribution == param_distribution
-        if past is not None and not expected:  # what was learned since the trial began is as good as random
+        if history is not None and not expected:  # what was learned since the trial began is as good as random
             raise InvalidInput(
                 f"`AllweatherSampler` must know every parameter and its range in advance (no conditional or changing "
                 f"ones), got {param_name!r} as {param_distribution} in trial {trial.number}; known are "
                 f"{', '.join(f'{name!r} as {each.distribution}' for name, each in known.items())}"
             )
-        place = [self.wanted.seed, trial.number, zlib.crc32(param_name.encode())]
+        place = [self.options.seed, trial.number, zlib.crc32(param_name.encode())]
         luck = int(np.random.SeedSequence(place).generate_state(1)[0])
         return RandomSampler(seed=luck).sample_independent(study, trial, param_name, param_distribution)
 
@@ -139,7 +139,7 @@ class AllweatherSampler(BaseSampler):
             return
         later = f"what was told is stored; tell it now: `sampler.tell_context(study, {trial.number}, {{...}})`"
         try:
-            context = Past({}, self.space, study.user_attrs).context(trial)
+            context = TrialHistory({}, self.space, study.user_attrs).context(trial)
         except InvalidInput as trouble:
             raise InvalidInput(f"{trouble}; {later}") from None
         if context is None:
@@ -184,10 +184,11 @@ class AllweatherSampler(BaseSampler):
         """
         with _TURN:
             found = self.as_study(study).recommend(objective=objective, context=context, forecast=forecast, radii=radii)
-        past = self._past(study)
-        assert past is not None  # else there was nothing to recommend
+        history = self._history(study)
+        assert history is not None  # else there was nothing to recommend
         return replace(
-            found, decision={name: each.translation.theirs(found.decision[name]) for name, each in past.known.items()}
+            found,
+            decision={name: each.translation.theirs(found.decision[name]) for name, each in history.known.items()},
         )
 
     def as_study(self, study: optuna.Study) -> Study:
@@ -196,12 +197,12 @@ class AllweatherSampler(BaseSampler):
         Args:
             study: the study.
         """
-        past = self._past(study)
-        if past is None:
+        history = self._history(study)
+        if history is None:
             raise InvalidInput("`AllweatherSampler` must see a complete trial first, got none")
-        return self._study(study, past, study.get_trials(deepcopy=False))
+        return self._study(study, history, study.get_trials(deepcopy=False))
 
-    def _past(self, study: optuna.Study) -> Past | None:
+    def _history(self, study: optuna.Study) -> TrialHistory | None:
         """How trials are read, as soon as it is known what they decide."""
         theirs = study.get_trials(deepcopy=False)
         limited = [
@@ -211,11 +212,11 @@ class AllweatherSampler(BaseSampler):
             not limited, "AllweatherSampler", "have no trials with constraints, which it would not look at", limited
         )
         known = learned(theirs) if self._search_space is None else parameters(self._search_space)
-        return Past(known, self.space, study.user_attrs) if known else None
+        return TrialHistory(known, self.space, study.user_attrs) if known else None
 
-    def _study(self, study: optuna.Study, past: Past, theirs: Sequence[FrozenTrial]) -> Study:
-        ours = self.wanted.study(past.space, _direction(study))
-        ours.restore(past.trials(theirs))
+    def _study(self, study: optuna.Study, history: TrialHistory, theirs: Sequence[FrozenTrial]) -> Study:
+        ours = self.options.study(history.space, _direction(study))
+        ours.restore(history.trials(theirs))
         return ours
 
 

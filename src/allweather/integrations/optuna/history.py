@@ -22,7 +22,7 @@ LATE = "allweather:context:"
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class TrialHistory:
     """What an Optuna study tells about decisions and contexts."""
 
     known: Mapping[str, Parameter]

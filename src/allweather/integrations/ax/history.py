@@ -27,7 +27,7 @@ GIVEN_UP = (TrialStatus.FAILED, TrialStatus.STALE)
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class TrialHistory:
     """What an experiment tells about decisions, contexts and outcomes."""
 
     experiment: Experiment
@@ -39,7 +39,7 @@ class Past:
     """By trial and arm."""
 
     @classmethod
-    def of(cls, experiment: Experiment, data: Data, contexts: Space) -> Past:
+    def of(cls, experiment: Experiment, data: Data, contexts: Space) -> TrialHistory:
         """The past of an experiment; whatever an external node would ignore is refused."""
         refuse_the_ignored(experiment)
         decisions = Decisions.of(experiment.search_space)

@@ -21,12 +21,12 @@ from allweather.surrogates import Surrogate
 
 
 @dataclass(frozen=True, eq=False)
-class Wanted:
+class StudyOptions:
     """The parts of a study that another tool keeps the trials of; what does not fit is refused at once.
 
     Example:
         >>> from allweather import CVaR, Context, Real
-        >>> Wanted(objective=CVaR(0.2)).study(Space(order=Real(0, 1), demand=Context(0, 1)), "minimize").direction
+        >>> StudyOptions(objective=CVaR(0.2)).study(Space(order=Real(0, 1), demand=Context(0, 1)), "minimize").direction
         'minimize'
     """
 

@@ -1,0 +1,194 @@
+"""`ask`, `tell`, `correct`, `add` and `recommend`: the loop of a study."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from allweather._utils.formatting import brief, clean, numbers, row
+from allweather.cli.app import app, print_line
+from allweather.cli.files import read_file
+from allweather.cli.options import SharedOptions, with_study_options
+from allweather.engine.recommendation import Recommendation
+from allweather.errors import InvalidInput, require
+from allweather.space.text import assignments
+from allweather.space.variables import Variable
+from allweather.storage import Event
+from allweather.trials import Row, Trial, rows_of
+from allweather.trials.text import fields, outcome
+
+Number = Annotated[int, typer.Argument(metavar="NUMBER", help="number of the trial")]
+Values = Annotated[
+    list[str] | None, typer.Argument(metavar="VALUE...", help="the outcome, or several outcomes of the same trial")
+]
+Observed = Annotated[
+    list[str] | None, typer.Option("--context", metavar="NAME=VALUE", help="the observed context (repeatable)")
+]
+Realised = Annotated[
+    list[str] | None,
+    typer.Option("--decision", metavar="NAME=VALUE", help="the decision as carried out, if not as asked (repeatable)"),
+]
+Known = Annotated[
+    list[str] | None, typer.Option("--context", metavar="NAME=VALUE", help="the context, if it is known (repeatable)")
+]
+NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
+"""Makes typer read -1.5 as an outcome instead of an option."""
+MAX_TABLE = 100_000_000
+"""Characters of a table that is added."""
+
+
+@app.command()
+@with_study_options
+def ask(
+    shared: SharedOptions,
+    count: Annotated[int, typer.Option("-n", "--trials", min=1, max=1000, help="number of trials")] = 1,
+    context: Known = None,
+) -> None:
+    """Print the next decision to try.
+
+    Example: allweather ask -n 3
+    """
+    study = shared.study()
+    known = _assigned(context, study.space.contexts, "--context")
+    trials = study.ask(count, context=known)
+
+    def print_text() -> None:
+        for trial in trials:
+            print_line(f"trial {trial.number}: {row(trial.decision)}{_cost(trial)}")
+        missing = [name for name in [*trials[0].left, *study.space.contexts] if known is None]
+        options = "".join(f" --context {clean(name)}=..." for name in dict.fromkeys(missing))
+        print_line(f"Then: allweather tell {trials[0].number} VALUE{options}")
+
+    shared.print({"trials": [fields(trial) for trial in trials]}, print_text)
+
+
+@app.command(context_settings=NEGATIVE_NUMBERS)
+@with_study_options
+def tell(
+    shared: SharedOptions,
+    trial: Number,
+    values: Values = None,
+    context: Observed = None,
+    decision: Realised = None,
+    failed: Annotated[bool, typer.Option("--failed", help="the trial failed and has no outcome")] = False,
+) -> None:
+    """Report the result of a trial; context and outcome may be told separately.
+
+    Example: allweather tell 7 42.5 --context demand=31
+    """
+    stored = shared.stored()
+    variables = stored.space.variables
+    event = stored.validator.told(
+        numbers(values),
+        _assigned(context, variables, "--context"),
+        stored.done(trial, _assigned(decision, variables, "--decision") or {}),
+        failed,
+    )
+    _print_trial(shared, stored.session.tell(trial, event))
+
+
+@app.command(context_settings=NEGATIVE_NUMBERS)
+@with_study_options
+def correct(
+    shared: SharedOptions,
+    trial: Number,
+    values: Values = None,
+    context: Observed = None,
+    decision: Realised = None,
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="exclude the trial from the model")] = False,
+) -> None:
+    """Correct the result of a trial; the journal keeps what was told before.
+
+    Example: allweather correct 7 24.5
+    """
+    stored = shared.stored()
+    variables = stored.space.variables
+    told = numbers(values)
+    observed = stored.happened(trial, _assigned(context, variables, "--context") or {})
+    realised = stored.done(trial, _assigned(decision, variables, "--decision") or {})
+    if withdraw:
+        require(not (told or observed or realised), "correct --withdraw", "be given alone", "a correction too")
+        event: Any = lambda known: Event("corrected", {"withdrawn": True}, known.number)  # noqa: E731
+    else:
+        event = stored.validator.corrected(told, observed, realised)
+    _print_trial(shared, stored.session.tell(trial, event))
+
+
+@app.command()
+@with_study_options
+def add(
+    shared: SharedOptions,
+    file: Annotated[Path, typer.Argument(help="a CSV file with a column per variable, and `value`")],
+    left: Annotated[
+        list[str] | None, typer.Option(help="with control sets: a variable that was not controlled (repeatable)")
+    ] = None,
+) -> None:
+    """Add existing data from a table: all rows, or none if one is invalid.
+
+    Example: allweather add season2023.csv
+    """
+    stored = shared.stored()
+    read_file(file, MAX_TABLE)
+    try:
+        rows = rows_of(file)
+    except csv.Error as error:
+        raise InvalidInput(f"is not a CSV table: {error}", where=str(file)) from None
+    require(len(rows) > 0, f"add {file}", "have rows below its header", "no rows")
+    added = stored.session.decide(stored.validator.added(rows, left or []))
+    shared.print(
+        {"trials": [fields(trial) for trial in added]},
+        lambda: print_line(f"{len(added)} trials added, numbers {added[0].number} to {added[-1].number}"),
+    )
+
+
+@app.command()
+@with_study_options
+def recommend(shared: SharedOptions, context: Known = None) -> None:
+    """Print the decision with the best objective under the current model.
+
+    Example: allweather recommend
+    """
+    study = shared.study()
+    best = study.recommend(context=_assigned(context, study.space.contexts, "--context"))
+    shared.print(_to_plain(best), lambda: _print_recommendation(best))
+
+
+def _assigned(pairs: list[str] | None, variables: Mapping[str, Variable], option: str) -> Row | None:
+    return assignments(pairs or [], variables, option) or None
+
+
+def _to_plain(best: Recommendation) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "decision": best.decision,
+        "value": best.value,
+        "interval": best.interval,
+        "expected": best.expected,
+        "distance": best.distance,
+        "radius": best.radius,
+        "curve": best.curve.to_dict("records"),
+    }
+    if best.frontier is None:
+        return document
+    return {**document, "control": best.control, "cost": best.cost, "frontier": best.frontier.to_dict("records")}
+
+
+def _print_recommendation(best: Recommendation) -> None:
+    print_line(str(best))
+    if best.cost is not None:
+        print_line(f"Control {', '.join(best.control)} at a cost of {brief(best.cost)}; do not control the others.")
+
+
+def _print_trial(shared: SharedOptions, trial: Trial) -> None:
+    context = f" with {row(trial.context)}" if trial.context else ""
+    text = f"trial {trial.number} is {trial.state}: {row(trial.decision)} gave {outcome(trial)}{context}"
+    shared.print({"trial": fields(trial)}, lambda: print_line(text))
+
+
+def _cost(trial: Trial) -> str:
+    if trial.cost is None:
+        return ""
+    return f" (cost {brief(trial.cost)}; not controlled: {', '.join(map(clean, trial.left)) or 'none'})"

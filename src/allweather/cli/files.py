@@ -1,0 +1,49 @@
+"""Files that a user names: read with a size limit, written only where none exists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from allweather.errors import InvalidInput, require
+
+
+def read_file(file: Path, limit: int) -> str:
+    """Return the text of a file.
+
+    Args:
+        file: UTF-8, with or without a byte order mark.
+        limit: of characters; a file of more than four bytes for each is not read.
+
+    Raises:
+        InvalidInput: if the file does not exist, is too large or cannot be read.
+    """
+    try:
+        require(file.is_file(), str(file), "be a file that exists", str(file))
+        size = file.stat().st_size
+        require(size <= 4 * limit, str(file), f"have at most {limit} characters", size)
+        return file.read_text(encoding="utf-8-sig")
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as error:  # a UnicodeDecodeError is a ValueError
+        raise InvalidInput(f"cannot be read: {error}", where=str(file)) from None
+
+
+def write_new_file(file: Path, text: str) -> None:
+    """Write a file that does not exist yet.
+
+    Args:
+        file: the new file.
+        text: its content.
+
+    Raises:
+        InvalidInput: if the file exists or cannot be written.
+    """
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise InvalidInput(
+            "exists already and is not overwritten", where=str(file), remedy="choose another name"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"cannot be written: {error}", where=str(file)) from None

@@ -1,0 +1,153 @@
+"""Options that commands share: the storage, the study, and JSON output."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import sqlalchemy as sa
+import typer
+
+from allweather._utils.formatting import plain
+from allweather.errors import InvalidInput
+from allweather.storage import Database, Journal, StorageError, names
+from allweather.storage.stored_study import StoredStudy
+from allweather.study import Study
+
+DEFAULT_STORAGE = "sqlite:///allweather.db"
+StorageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--storage",
+        metavar="URL",
+        envvar="ALLWEATHER_STORAGE",
+        show_envvar=True,
+        help=f"database URL; default: {DEFAULT_STORAGE} in the current folder",
+    ),
+]
+StudyOption = Annotated[
+    str | None, typer.Option("--study", metavar="NAME", help="name of the study; default: the only one in the database")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="print one JSON document on standard output")]
+
+
+@dataclass(frozen=True)
+class SharedOptions:
+    """The database, the study in it, and the output format."""
+
+    storage: str | None
+    study_name: str | None
+    as_json: bool
+
+    @property
+    def url(self) -> str:
+        """The URL of the database."""
+        return self.storage or DEFAULT_STORAGE
+
+    def database(self) -> Database:
+        """Open the database, which must exist: a command that reads creates no file."""
+        _require_file(self.url)
+        return Database(self.url)
+
+    def journal(self) -> Journal:
+        """Open the journal of the study."""
+        database = self.database()
+        if self.study_name is not None:
+            return Journal.open(database, self.study_name)
+        known = names(database)
+        if not known:
+            raise InvalidInput(
+                f"there is no study in {database.address} yet", remedy="create one with `allweather init`"
+            )
+        if len(known) > 1:
+            raise InvalidInput(
+                f"there are several studies in {database.address}: {', '.join(known)}", remedy="choose one with --study"
+            )
+        return Journal.open(database, known[0])
+
+    def stored(self) -> StoredStudy:
+        """Read the study from its journal, without its method: enough to tell and to show."""
+        return StoredStudy.of(self.journal())
+
+    def study(self) -> Study:
+        """Load the study with its method: needed to ask and to recommend."""
+        return Study.load(self.url, self.stored().journal.name)
+
+    def print(self, document: Any, print_text: Callable[[], None]) -> None:
+        """Print the result of a command.
+
+        Args:
+            document: the result as plain data, printed with `--json`.
+            print_text: prints the result as text otherwise.
+        """
+        if self.as_json:
+            typer.echo(json.dumps(plain(document), allow_nan=False))
+        else:
+            print_text()
+
+
+class Output(NamedTuple):
+    """The result of a command in both formats."""
+
+    document: Any
+    """Plain data, for `--json`."""
+    print_text: Callable[[], None]
+
+
+def with_json_option(command: Callable[..., Output]) -> Callable[..., None]:
+    """Add the option `--json` to a command that returns its output."""
+    own = list(inspect.signature(command, eval_str=True).parameters.values())
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        shared = SharedOptions(None, None, given.pop("as_json"))
+        shared.print(*command(**given))
+
+    return _with_signature(wrapped, [*own, _option("as_json", JsonOption, False)])
+
+
+def with_study_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options `--storage`, `--study` and `--json` to a command whose first parameter is `SharedOptions`."""
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    added = [
+        _option("storage", StorageOption, None),
+        _option("study", StudyOption, None),
+        _option("as_json", JsonOption, False),
+    ]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        chosen = [given.pop(each.name) for each in added]
+        command(SharedOptions(*chosen), **given)
+
+    return _with_signature(wrapped, [*own, *added])
+
+
+def _option(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _with_signature(command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> Callable[..., None]:
+    """Give a command the signature that typer reads, all parameters by keyword."""
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in named}
+    return command
+
+
+def _require_file(url: str) -> None:
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError:
+        return  # Database raises for a malformed URL
+    file = parsed.database or ""
+    named = parsed.get_backend_name() == "sqlite" and file and not file.startswith((":", "file:"))
+    if named and not Path(file).exists():
+        raise StorageError(
+            f"there is no database {file!r}; create one with `allweather init`, or name another with --storage"
+        )

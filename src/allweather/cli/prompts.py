@@ -1,0 +1,97 @@
+"""Interactive prompts for the fields of a study's spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+
+from allweather._utils.formatting import number
+from allweather.errors import AllweatherError
+
+OBJECTIVES: dict[str, Any] = {
+    "mean": "expectation",
+    "shift": None,  # the default of Study
+    "tail": {"name": "cvar", "level": 0.2},
+    "worst": "worst-case",
+}
+"""Objectives offered, by the short name that is typed."""
+EXPLANATION = (
+    "Objective: mean (average outcome), shift (average outcome under the worst shift of the contexts), "
+    "tail (average of the worst fifth), worst (worst case)."
+)
+T = TypeVar("T")
+
+
+def prompt_spec() -> dict[str, Any]:
+    """Prompt for the fields of a spec, one by one."""
+    name = _prompt("Name of the study (letters, digits, _)", _identifier)
+    better = _choose("Which outcomes are better", ["larger", "smaller"])
+    fields: dict[str, Any] = {"name": name, "direction": "maximize" if better == "larger" else "minimize", "seed": 0}
+    variables: dict[str, Any] = {}
+    while True:
+        question = "First variable" if not variables else "Next variable (empty to finish)"
+        each = _prompt(question, lambda text: _identifier(text) if text or not variables else "")
+        if not each:
+            break
+        variables[each] = _prompt_variable()
+    if any(table.get("context") for table in variables.values()):
+        typer.echo(EXPLANATION)
+        objective = OBJECTIVES[_choose("Objective", list(OBJECTIVES), "shift")]
+        fields |= {} if objective is None else {"objective": objective}
+    return {**fields, "variables": variables}
+
+
+def _prompt_variable() -> dict[str, Any]:
+    is_context = _choose("  Decision, or uncontrolled context", ["decision", "context"]) == "context"
+    kind = _choose("  Type", ["real", "integer", "choice"])
+    table: dict[str, Any] = {"type": kind}
+    if kind == "choice":
+        table["options"] = _prompt("  Options, separated by commas", _options)
+    else:
+        table["lower"] = _prompt("  Lower bound", lambda text: _number(text, kind))
+        table["upper"] = _prompt("  Upper bound", lambda text: _number(text, kind))
+    return {**table, "context": True} if is_context else table
+
+
+def _prompt(question: str, parse: Callable[[str], T]) -> T:
+    """Return the first answer that can be parsed; an invalid one is prompted for again."""
+    while True:
+        answer = typer.prompt(question, default="", show_default=False)
+        try:
+            return parse(answer.strip())
+        except (AllweatherError, ValueError) as error:
+            typer.echo(f"  {error}")
+
+
+def _choose(question: str, options: list[str], default: str | None = None) -> str:
+    def parse(text: str) -> str:
+        found = [option for option in options if text and option.startswith(text)]
+        if not text:
+            return default or options[0]
+        if len(found) != 1:
+            raise ValueError(f"enter one of {', '.join(options)}")
+        return found[0]
+
+    return _prompt(f"{question}? {'/'.join(options)} [{default or options[0]}]", parse)
+
+
+def _identifier(text: str) -> str:
+    if not text.isidentifier():
+        raise ValueError("use letters, digits and _, beginning with a letter")
+    return text
+
+
+def _number(text: str, kind: str) -> float:
+    found = number(text, "the answer")
+    if kind == "integer" and not found.is_integer():
+        raise ValueError("enter a whole number")
+    return int(found) if found.is_integer() else found
+
+
+def _options(text: str) -> list[str]:
+    found = [each.strip() for each in text.split(",") if each.strip()]
+    if len(found) < 2:
+        raise ValueError("enter at least two options")
+    return found

@@ -1,0 +1,116 @@
+"""`run`: carry out trials with a command or a Python function, several at a time."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from allweather._utils.formatting import row
+from allweather.cli.app import app, error_console, print_error, print_line
+from allweather.cli.options import SharedOptions, with_study_options
+from allweather.cli.subprocesses import TrialCommand
+from allweather.cli.worker_pool import WorkerPool
+from allweather.errors import BudgetSpent, require
+from allweather.trials import Trial
+from allweather.trials.text import fields, outcome
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
+@app.command()
+@with_study_options
+def run(
+    shared: SharedOptions,
+    command: Annotated[str | None, typer.Argument(help="a shell command that is run for every trial")] = None,
+    function: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="a Python function instead")] = None,
+    trials: Annotated[int, typer.Option(min=1, help="number of trials")] = 1,
+    timeout: Annotated[float | None, typer.Option(min=0.001, help="seconds per attempt")] = None,
+    retries: Annotated[int, typer.Option(min=0, help="further attempts after one that failed")] = 0,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="trials at the same time")] = 1,
+    pending: Annotated[
+        bool, typer.Option("--pending", help="carry out pending trials first (on one machine at a time)")
+    ] = False,
+) -> None:
+    """Carry out trials with a command, or a Python function.
+
+    The decision is in environment variables (AW_order) and, as JSON, on standard input. The last line of the output
+    is the outcome: a number, or {"value": 3.5, "context": {"demand": 31}}. A trial whose attempts all fail is told as
+    failed. Ctrl-C stops; the next run resumes the study.
+
+    Example: allweather run "python simulate.py" --trials 40 --timeout 600 --retries 1 --workers 4
+    """
+    study, stored = shared.study(), shared.stored()
+    trial_command = _trial_command(command, function, timeout, retries)
+    waiting = [trial for trial in stored.history.trials if pending and trial.state == "pending"]
+    name = stored.journal.name
+    done: list[Trial] = []
+    with _progress(trials, quiet=shared.as_json) as bar:
+        pool = WorkerPool(study, name, trial_command, workers, _reporter(bar, done))
+        try:
+            pool.run(trials, waiting)
+        except KeyboardInterrupt:
+            bar.stop()
+            print_error(_interrupted(pool.unfinished))
+            raise typer.Exit(INTERRUPTED) from None
+    states = Counter(trial.state for trial in done)
+    counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "no trials carried out"
+    document = {"trials": [fields(trial) for trial in done], "states": dict(states)}
+    shared.print(document, lambda: print_line(f"{name}: {counts}"))
+    if pool.budget_spent:
+        raise BudgetSpent(f"{name}: the remaining budget does not cover another trial")
+
+
+def _trial_command(command: str | None, function: str | None, timeout: float | None, retries: int) -> TrialCommand:
+    one = (command is None) != (function is None)
+    require(one, "run", "have either a command or --function", "both" if command else "neither")
+    require(command is None or bool(command.strip("\0 \t\n")), "run", "have a command that is not empty", command)
+    require(timeout is None or math.isfinite(timeout), "run --timeout", "be a finite number of seconds", timeout)
+    if function is not None:
+        return TrialCommand.function(function, timeout, retries)
+    return TrialCommand(command or "", timeout, retries)
+
+
+def _reporter(bar: Progress, done: list[Trial]) -> Callable[[Trial, str], None]:
+    """Return a function that collects finished trials and prints them above the progress bar."""
+
+    def report(trial: Trial, failure: str) -> None:
+        done.append(trial)
+        if not bar.disable:
+            bar.console.print(_line(trial, failure), markup=False, highlight=False, soft_wrap=True)
+        bar.advance(bar.task_ids[0])
+
+    return report
+
+
+def _line(trial: Trial, failure: str) -> str:
+    reason = f" ({failure})" if failure else ""
+    return f"trial {trial.number} is {trial.state}: {row(trial.decision)} gave {outcome(trial)}{reason}"
+
+
+def _interrupted(unfinished: list[int]) -> str:
+    if not unfinished:
+        return "Stopped; all results are stored."
+    listed = ", ".join(map(str, sorted(unfinished)))
+    return f"Stopped; all results are stored. Pending: {listed}; `run --pending` carries them out first."
+
+
+@contextmanager
+def _progress(total: int, quiet: bool) -> Iterator[Progress]:
+    columns = (
+        TextColumn("trials"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=error_console, disable=quiet) as bar:
+        bar.add_task("trials", total=total)
+        yield bar

@@ -1,0 +1,73 @@
+"""`show`: the variables and trials of a study."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from allweather._utils.formatting import brief, clean, row
+from allweather.cli.app import app, console, print_line
+from allweather.cli.options import SharedOptions, with_study_options
+from allweather.space.text import described
+from allweather.storage.stored_study import StoredStudy
+from allweather.trials import Trial
+from allweather.trials.text import fields, outcome
+
+LAST = 20
+"""Trials that are shown without `--all`."""
+
+
+@app.command()
+@with_study_options
+def show(
+    shared: SharedOptions,
+    everything: Annotated[bool, typer.Option("--all", help=f"all trials instead of the last {LAST}")] = False,
+) -> None:
+    """Show a study: its variables, the number of trials, and their results.
+
+    Example: allweather show --all
+    """
+    stored = shared.stored()
+    trials = stored.history.trials
+    document = {
+        "study": stored.journal.name,
+        "direction": stored.direction,
+        "variables": {name: described(variable) for name, variable in stored.space.variables.items()},
+        "states": dict(Counter(trial.state for trial in trials)),
+        "recipe": stored.spec,
+        "trials": [fields(trial) for trial in trials],
+    }
+    shared.print(document, lambda: _print_study(stored, trials if everything else trials[-LAST:]))
+
+
+def _print_study(stored: StoredStudy, trials: tuple[Trial, ...]) -> None:
+    everything = stored.history.trials
+    states = Counter(trial.state for trial in everything)
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no trials yet"
+    print_line(f"{stored.journal.name}: {stored.direction}, {counts}")
+    for name, variable in stored.space.variables.items():
+        print_line(f"  {name}: {described(variable)}")
+    if not trials:
+        return
+    if len(trials) < len(everything):
+        print_line(f"The last {len(trials)} of {len(everything)} trials; --all shows all.")
+    console.print(_table(stored, trials))
+    pending = [trial for trial in everything if trial.state == "pending"]
+    if pending:
+        print_line(f"Pending: {', '.join(f'{trial.number} ({row(trial.decision)})' for trial in pending[:5])}")
+
+
+def _table(stored: StoredStudy, trials: tuple[Trial, ...]) -> Table:
+    names = list(stored.space.variables)
+    cost = ["cost"] if stored.validator.controlled else []
+    table = Table("trial", "state", *(escape(clean(name)) for name in names), *cost, "value")
+    for trial in trials:
+        values = {**(trial.context or {}), **trial.decision}
+        cells = [*(brief(values.get(name)) for name in names), *(brief(trial.cost) for _ in cost)]
+        table.add_row(*map(Text, [str(trial.number), trial.state, *cells, outcome(trial) if trial.values else ""]))
+    return table

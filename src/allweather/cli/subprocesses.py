@@ -1,0 +1,203 @@
+"""Run a user's command for one trial: the decision on standard input, the outcome on standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from typing import IO, Any, NamedTuple
+
+from allweather._utils.formatting import clean
+from allweather._utils.registry import unknown
+from allweather.errors import InvalidInput, is_number, require
+from allweather.trials import Trial
+
+TAIL = 64_000
+"""Bytes at the end of a command's output that are read."""
+ANSWER_KEYS = ("value", "context", "decision", "failed")
+NOT_FOUND = (126, 127, 9009)
+"""Exit codes of a shell that found no such command; the last is that of Windows."""
+CHILD = """
+import importlib, json, sys
+module, _, name = sys.argv[1].partition(":")
+function = getattr(importlib.import_module(module), name)
+if len(sys.argv) == 2:
+    found = function(json.load(sys.stdin)["decision"])
+    print("\\n" + json.dumps(found, default=lambda value: value.tolist()))
+"""
+"""Calls a Python function in a process of its own, so that it can be stopped like a command."""
+
+
+class CommandResult(NamedTuple):
+    """The result of a command for one trial."""
+
+    answer: dict[str, Any] | None
+    """The arguments of `Study.tell`; None if every attempt failed."""
+    failure: str = ""
+    """Why the last attempt failed."""
+
+
+class CommandNotFound(InvalidInput):
+    """The command cannot be run at all, so no trial has failed."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrialCommand:
+    """A command that is run for every trial, with a timeout and retries."""
+
+    command: str | list[str]
+    """A command line for the shell, or a list of arguments."""
+    timeout: float | None = None
+    """Seconds per attempt."""
+    retries: int = 0
+    """Further attempts after one that failed."""
+    _running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _stopped: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @classmethod
+    def function(cls, name: str, timeout: float | None = None, retries: int = 0) -> TrialCommand:
+        """Return the command that calls a Python function.
+
+        Args:
+            name: `module:name` of a function that takes a decision; it must be importable.
+            timeout: seconds per attempt.
+            retries: further attempts after one that failed.
+        """
+        matches = re.fullmatch(r"\w+(\.\w+)*:\w+", name) is not None
+        require(matches, "--function", "be module:name", name)
+        arguments = [sys.executable, "-c", CHILD, name]
+        checked = subprocess.run([*arguments, "check"], capture_output=True, text=True, check=False)
+        if checked.returncode:
+            raise InvalidInput(f"cannot be imported: {_last_line(checked.stderr)}", where=f"--function {name}")
+        return cls(arguments, timeout, retries)
+
+    def __call__(self, trial: Trial, study: str) -> CommandResult:
+        """Run the command for a trial, again after a failure if retries are left.
+
+        Args:
+            trial: the trial to carry out.
+            study: name of the study, for the command's input and environment.
+        """
+        result = CommandResult(None)
+        for _ in range(self.retries + 1):
+            result = self._attempt(trial, study)
+            if result.answer is not None or self._stopped.is_set():
+                break
+        return result
+
+    def stop(self) -> None:
+        """Kill all running processes; nothing is retried."""
+        self._stopped.set()
+        with self._lock:
+            for process in self._running:
+                _kill(process)
+
+    def _attempt(self, trial: Trial, study: str) -> CommandResult:
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            process = self._start(trial, study, output, errors)
+            try:
+                process.communicate(_input(trial, study), self.timeout)
+            except subprocess.TimeoutExpired:
+                return CommandResult(None, f"took longer than {self.timeout:g} s")
+            finally:
+                _kill(process)
+                process.wait()
+                with self._lock:
+                    self._running.discard(process)
+            if process.returncode in NOT_FOUND and isinstance(self.command, str):
+                raise CommandNotFound(f"the command cannot be run: {_last_line(_tail(errors))}")
+            if process.returncode:
+                return CommandResult(None, f"exit code {process.returncode}: {_last_line(_tail(errors))}")
+            return parse_answer(_last_line(_tail(output)))
+
+    def _start(self, trial: Trial, study: str, output: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            self.command,
+            shell=isinstance(self.command, str),
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=errors,
+            env={**os.environ, **environment(trial, study)},
+            start_new_session=True,
+        )
+        with self._lock:
+            self._running.add(process)
+            if self._stopped.is_set():
+                _kill(process)
+        return process
+
+
+def parse_answer(line: str) -> CommandResult:
+    """Parse the last line of a command's output: a number, or a JSON object with the arguments of `tell`.
+
+    Example:
+        >>> parse_answer('{"value": 3.5, "context": {"demand": 31}}').answer
+        {'value': 3.5, 'context': {'demand': 31}}
+        >>> parse_answer("done").failure
+        'the last line of the output is not JSON: done'
+    """
+    try:
+        found = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return CommandResult(None, f"the last line of the output is not JSON: {clean(line[:100])}")
+    if is_number(found):
+        found = {"value": found}
+    if not isinstance(found, dict):
+        return CommandResult(None, f"the last line of the output is no number and no object: {clean(line[:100])}")
+    for key in found:
+        if key not in ANSWER_KEYS:
+            return CommandResult(None, str(unknown("the command's output", key[:100], ANSWER_KEYS)))
+    return CommandResult(found)
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a valid outcome")
+
+
+def environment(trial: Trial, study: str) -> dict[str, str]:
+    """Return environment variables for a command: `AW_order=0.3` and so on.
+
+    Args:
+        trial: its decision becomes variables with the prefix `AW_`.
+        study: name of the study.
+    """
+    names = {"ALLWEATHER_STUDY": study, "ALLWEATHER_TRIAL": str(trial.number)}
+    for name, value in trial.decision.items():
+        safe = re.sub(r"[^0-9A-Za-z_]", "_", name)
+        names[f"AW_{safe}"] = value if isinstance(value, str) else json.dumps(value)
+    return names
+
+
+def _input(trial: Trial, study: str) -> bytes:
+    given = {"study": study, "trial": trial.number, "decision": dict(trial.decision), "context": trial.context}
+    paid = {} if trial.cost is None else {"left": list(trial.left), "cost": trial.cost}
+    return json.dumps({**given, **paid}).encode()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its children."""
+    if sys.platform == "win32":  # no process groups: the tool of the system ends the tree
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        process.kill()
+
+
+def _tail(file: IO[bytes]) -> str:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL))
+    return file.read().decode(errors="replace")
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return clean(lines[-1].strip()) if lines else ""
