@@ -29,7 +29,7 @@ from torch import Tensor
 import allweather as aw
 from allweather._utils.timing import threads
 from allweather.benchmark import Run
-from allweather.benchmark.runner import _step
+from allweather.benchmark.step import play_step
 from allweather.engine.engine import ASK, Situation
 from allweather.problems import problem
 from benchmarks.asks import WIDTH, Straightforward, solver
@@ -116,7 +116,7 @@ def on_a_grid(belief: aw.Belief, grid: Tensor, compiled: bool) -> float:
 def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
     """One row of the table: the seconds each straightforward way takes, ours, and the ratios."""
     chosen = problem(run.problem, **run.options)
-    study, seconds, theirs = run.study(chosen), 0.0, []
+    study, seconds, theirs = run.build_study(chosen), 0.0, []
     marks = {chosen.initial + round(share * (run.iterations - 1)) for share in (0, 0.25, 0.5, 0.75, 1)}
     for number in range(chosen.initial + run.iterations):
         if number in marks:
@@ -124,8 +124,8 @@ def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
             generator = engine.generator(ASK, number)
             belief = engine.belief(history, engine.posterior(history), engine.parts, generator, Situation())
             theirs.append([way(belief) for way in ways])
-        entry = _step(study, chosen, [], run, number)
-        seconds += entry["seconds"] if number >= chosen.initial else 0.0
+        step = play_step(study, chosen, run.seed, number)
+        seconds += step.seconds if number >= chosen.initial else 0.0
     wholes = [sum(times) / len(times) * run.iterations for times in zip(*theirs, strict=True)]
     ratios = [text for whole in wholes for text in (f"{whole:.0f}", f"{whole / seconds:.0f}x")]
     return [run.method, run.problem, f"{run.iterations}", f"{seconds:.2f}", *ratios, f"{TARGETS[run.method]}x"]

@@ -185,7 +185,7 @@ def test_a_method_that_ignores_contexts():
     picture = plots.slices(study)
     assert [panel.x for panel in picture.panels] == ["order"]
     assert plots.profile(study).panels
-    with pytest.raises(aw.InvalidInput, match="needs contexts, which can shift"):
+    with pytest.raises(aw.InvalidInput, match="needs a study with contexts, which can shift"):
         plots.robustness(study)
 
 
@@ -227,7 +227,7 @@ def test_outcomes_are_in_the_users_direction():
 def test_progress_ends_with_what_is_recommended_now():
     study = stall()
     picture = plots.progress(study)
-    then, judged = named(picture, "as believed then", 1), named(picture, "as judged now", 1)
+    then, judged = named(picture, "estimate at the time", 1), named(picture, "estimate with all data", 1)
     now = study.outlook().objectives([study.recommend().decision]).middle[0]
     assert judged.y[-1] == pytest.approx(now, rel=1e-6)
     assert list(then.x) == list(range(1, 15))
@@ -297,7 +297,7 @@ def test_control_sets_are_compared_by_cost():
 
 
 def test_tables_that_are_none_are_named():
-    with pytest.raises(aw.InvalidInput, match=r"have columns .*, got .*none called \['cumulative'"):
+    with pytest.raises(aw.InvalidInput, match=r"have columns .*, got .*a table without \['cumulative'"):
         plots.comparison(results(["problem"], [("a",)]))
-    with pytest.raises(aw.InvalidInput, match="be a campaign's table"):
+    with pytest.raises(aw.InvalidInput, match="be a table of results"):
         plots.comparison([1, 2])

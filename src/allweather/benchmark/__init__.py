@@ -1,12 +1,13 @@
-"""Benchmarks: runs of methods on problems, resumable and in parallel, and what they show."""
+"""Benchmarks: runs of methods on problems, parallel and resumable, with summaries and figures."""
 
 from allweather.benchmark.campaign import Campaign
-from allweather.benchmark.costs import at_costs, figure_by_cost, settled, summary_by_cost
+from allweather.benchmark.cost_summaries import at_costs, settled, summary_by_cost
 from allweather.benchmark.regret import Judge, Measure, optimum
-from allweather.benchmark.report import figure, paired, summary
+from allweather.benchmark.regret_figure import figure, figure_by_cost
 from allweather.benchmark.reproduce import Reproduction, reproduce, reproducible
 from allweather.benchmark.runner import Run, execute
 from allweather.benchmark.subset_regret import SubsetJudge
+from allweather.benchmark.summaries import paired, summary
 
 __all__ = [
     "Campaign",

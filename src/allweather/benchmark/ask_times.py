@@ -1,4 +1,4 @@
-"""Seconds of one ask with 100 observations, beside those of the published code (subsets, App. C.4)."""
+"""CPU time of one `ask` with 100 observations, beside that of the published code (subsets, App. C.4)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from allweather.benchmark.report import standard_error
 from allweather.benchmark.run import Run
+from allweather.benchmark.summaries import standard_error
 from allweather.errors import require
 from allweather.problems import SubsetProblem
 
@@ -27,17 +27,27 @@ RERUN = {
 }
 """CPU seconds per iteration of the published code on one thread, over whole runs at moderate costs."""
 METHODS = ("ts-psq", "ucb-cvs", "ucb-psq", "etc-ada")
-"""Of these, ucb-cvs and ucb-psq look at all seven sets, etc-ada at first at the three cheapest."""
+"""ucb-cvs and ucb-psq evaluate all seven control sets, etc-ada at first the three cheapest."""
 
 
 def ask_times(
     seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
 ) -> tuple[pd.DataFrame, str]:
-    """CPU seconds by problem and method, and how they compare; each seed is one ask of a study with other data."""
-    names = _some(list(PUBLISHED)[: 1 if quick else None], problems, "problems")
+    """Measure CPU seconds by problem and method; each seed is one `ask` of a study with other data.
+
+    Args:
+        seeds: number of asks; by default 3.
+        quick: one problem, one ask.
+        problems: only these.
+        methods: only these.
+
+    Returns:
+        The table, and how it compares with the published times.
+    """
+    names = _select(list(PUBLISHED)[: 1 if quick else None], problems, "problems")
     rows = []
     for name in names:
-        for method in _some(list(METHODS), methods, "methods"):
+        for method in _select(list(METHODS), methods, "methods"):
             found = pd.Series([_seconds(name, method, seed) for seed in range(1 if quick else seeds or 3)])
             rows.append(
                 {
@@ -58,16 +68,16 @@ def ask_times(
 
 def _seconds(name: str, method: str, seed: int) -> float:
     run = Run(name, method, seed, iterations=None, initial=OBSERVATIONS)
-    chosen = run.chosen()
-    assert isinstance(chosen, SubsetProblem)
-    study = run.study(chosen)
-    study.add(chosen.initial_data(np.random.default_rng([seed, 0])))
+    problem = run.build_problem()
+    assert isinstance(problem, SubsetProblem)
+    study = run.build_study(problem)
+    study.add(problem.initial_data(np.random.default_rng([seed, 0])))
     started = time.process_time()
     study.ask()
     return time.process_time() - started
 
 
-def _some(known: list[str], wanted: Sequence[str] | None, what: str) -> list[str]:
+def _select(known: list[str], wanted: Sequence[str] | None, what: str) -> list[str]:
     chosen = [name for name in known if wanted is None or name in wanted]
     require(len(chosen) > 0, f"reproduce({what}=...)", f"name some of {', '.join(known)}", wanted)
     return chosen

@@ -1,4 +1,4 @@
-"""Many runs: problems x methods x seeds, in parallel, resumable, as one tidy table."""
+"""Campaigns: problems x methods x seeds, run in parallel and resumable, with one table of results."""
 
 from __future__ import annotations
 
@@ -17,35 +17,41 @@ from allweather.benchmark.regret import Measure
 from allweather.benchmark.runner import Run, execute, prepare
 
 ORDER = ["problem", "method", "measure", "seed", "step"]
-"""Of the rows of a table, by those of these columns that it has."""
+"""Columns that the rows of a table are sorted by, where it has them."""
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """Runs that belong together; with control sets every run goes on until its budget is spent.
+    """All combinations of problems, methods and seeds; with control sets a run ends when its budget is spent.
 
     Methods and problems are names, or names with settings: `{"wdrbo, wide": ("wdrbo", {"radius": 0.5})}`.
+
+    Example:
+        >>> [run.key for run in Campaign(["newsvendor"], ["erbo", "random"], [0], 3).runs()]
+        ['newsvendor--erbo--0', 'newsvendor--random--0']
     """
 
     problems: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]]
     methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]]
     seeds: Sequence[int]
     iterations: int | None = None
-    """Steps after the free initial trials; with control sets the most there may be, none to go on for the budget."""
+    """Steps after the free initial trials; with control sets a limit, or None for as many as the budget allows."""
     measures: tuple[Measure, ...] = (Measure(),)
+    """What regret is measured by."""
     simple_every: int = 0
+    """Interval of steps at which the regret of the recommendation is measured too; 0 for never."""
     initial: int | None = None
-    """Free initial trials, where not the problem's own number."""
+    """Free initial trials; by default the number of the problem."""
     budget: float | None = None
-    """With control sets: what a run may spend, where not the problem's own budget."""
+    """With control sets: the budget of a run; by default that of the problem."""
     redrawn: bool = False
-    """Whether the problem's option `seed` is the run's: another function for every seed."""
+    """Whether the problem is drawn again for every seed, by its option `seed`."""
     folder: Path | None = None
-    """Where journals and optima are kept; a campaign run again in the same folder goes on where it stopped."""
+    """For journals and optima; a campaign executed again in the same folder is resumed."""
     _names: tuple[str, ...] = field(default=(), repr=False)
 
     def runs(self) -> list[Run]:
-        """Every run, seed by seed, so that a partial result is a fair one."""
+        """Return all runs, seed by seed, so that partial results compare the methods fairly."""
         chosen = itertools.product(self.seeds, _settings(self.problems).items(), _settings(self.methods).items())
         return [
             Run(
@@ -66,14 +72,22 @@ class Campaign:
         ]
 
     def execute(self, workers: int = 1, progress: bool = True) -> pd.DataFrame:
-        """All runs, on joblib workers (processes by default; `joblib.parallel_config("dask")` for a cluster)."""
+        """Execute all runs with joblib, and return their results.
+
+        Args:
+            workers: processes, or workers of the backend set by `joblib.parallel_config("dask")`.
+            progress: whether to show a progress bar on standard error.
+
+        Returns:
+            One row per step of every run.
+        """
         runs = self.runs()
         if self.folder is not None:
-            for run in {run.place: run for run in runs}.values():
+            for run in {run.optimum_key: run for run in runs}.values():
                 prepare(run, self.folder)
         jobs = (joblib.delayed(execute)(run, self.folder) for run in runs)
         results = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")(jobs)
-        tables: list[pd.DataFrame] = list(_watched(results, len(runs)) if progress else results)
+        tables: list[pd.DataFrame] = list(_with_progress(results, len(runs)) if progress else results)
         table: pd.DataFrame = pd.concat(tables, ignore_index=True)
         return table.sort_values([name for name in ORDER if name in table], ignore_index=True)
 
@@ -84,7 +98,7 @@ def _settings(
     return dict(chosen) if isinstance(chosen, Mapping) else {name: (name, {}) for name in chosen}
 
 
-def _watched(results: Iterable[pd.DataFrame], total: int) -> Iterable[pd.DataFrame]:
+def _with_progress(results: Iterable[pd.DataFrame], total: int) -> Iterable[pd.DataFrame]:
     columns = (
         BarColumn(),
         MofNCompleteColumn(),

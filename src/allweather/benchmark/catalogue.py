@@ -1,4 +1,4 @@
-"""All figures and tables of the papers that can be reproduced, by name."""
+"""Catalogue of the figures and tables of the papers that can be reproduced, by name."""
 
 from __future__ import annotations
 

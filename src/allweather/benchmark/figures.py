@@ -1,17 +1,17 @@
-"""The papers' figures and tables that are campaigns: which problems, which methods, what was claimed."""
+"""Figures and tables of the papers that are campaigns: problems, methods and claims."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from allweather.benchmark.campaign import Campaign
+from allweather.benchmark.claims import Report, report_by_iteration
 from allweather.benchmark.regret import Measure
-from allweather.benchmark.report import Report, report_by_iteration
 from allweather.distances import KL, MMD, ChiSquared, Distance, TotalVariation
 from allweather.objectives import DRO, General
 from allweather.problems import problem
@@ -22,22 +22,23 @@ Settings = Mapping[str, tuple[str, Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure or table of a paper: what to run, and what the paper says it shows."""
+    """A figure or table of a paper: what to run, and what the paper claims."""
 
     name: str
     source: str
+    """Paper and number."""
     claim: str
     campaigns: Callable[[], list[Campaign]]
     """With the paper's seeds and iterations."""
     first: str = ""
-    """The method that the claim prefers ..."""
+    """The method that the paper prefers ..."""
     second: str = ""
     """... to this one."""
     report: Callable[[pd.DataFrame, Path | None], Report] | None = None
-    """What is made of the results, with the figure in a file if one is given; by default regret by iteration."""
+    """Summarises the results, with the figure in a file if one is given; by default regret by iteration."""
 
-    def reported(self, results: pd.DataFrame, path: Path | None) -> Report:
-        """The table, the verdict on the claim, and the figure."""
+    def summarise(self, results: pd.DataFrame, path: Path | None) -> Report:
+        """Return the table, the verdict on the claim, and the figure written to `path`."""
         if self.report is not None:
             return self.report(results, path)
         return report_by_iteration(results, path, self.first, self.second)
@@ -54,7 +55,7 @@ def _plain(*names: str) -> Settings:
 
 
 def _wide(*names: str) -> Settings:
-    """Wasserstein uses a context deviation of .2 everywhere."""
+    """Return problems with a context standard deviation of 0.2, as everywhere in wasserstein."""
     return {name: (name, {"sd": 0.2}) for name in names}
 
 
@@ -80,56 +81,69 @@ def _kde_table1() -> list[Campaign]:
     return _kde(_plain("ackley"))
 
 
-def _bocu(cells: Mapping[str, tuple[float, float, bool]]) -> list[Campaign]:
-    """One campaign per objective and distance; a measure is the objective under the reference the learner knows."""
-    campaigns = []
-    for name in ("hartmann3", "gp-sample", "plant-ph", "infection"):
-        margins = problem(name).margins
-        for distance_name, make in (("TV", TotalVariation), ("MMD", _mmd)):
-            for label, (alpha, beta, at_margin) in cells.items():
-                distance = make(margins[distance_name.lower()] if at_margin else 0.0)
-                objective = {"alpha": alpha, "beta": beta, "distance": distance}
-                methods: dict[str, tuple[str, Mapping[str, Any]]] = {
-                    "TS-BOCU": ("ts-bocu", objective),
-                    "UCB-BOCU": ("ucb-bocu", objective),
-                    "UCB-BOCU-1": ("ucb-bocu-1", objective),
-                    "UCB-BOCU-2": ("ucb-bocu-2", objective),
-                    "UCB-SO": ("ucb-so", {}),
-                    "UCB-RO": ("ucb-ro", {}),
-                    "Random": ("random", {}),
-                }
-                measure = Measure(f"{label} {distance_name}", General(alpha, beta, distance), "belief")
-                campaigns.append(Campaign([name], methods, range(10), 1000, measures=(measure,)))
-    return campaigns
-
-
 def _mmd(radius: float) -> Distance:
     return MMD(radius, lengthscale=0.1)
 
 
-CELLS = {"DRO": (1.0, 0.0, True), "WCS": (0.0, 1.0, False), "GEN": (1.0, 1.0, True)}
+class _Objective(NamedTuple):
+    """An objective of bocu, with the radius at which the belief is from the truth."""
+
+    label: str
+    alpha: float
+    beta: float
+    distance: Distance
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"alpha": self.alpha, "beta": self.beta, "distance": self.distance}
+
+    @property
+    def measure(self) -> Measure:
+        """The objective under the context distribution that the learner is told."""
+        return Measure(self.label, General(self.alpha, self.beta, self.distance), "belief")
+
+
+def _bocu_objectives() -> Iterator[tuple[str, list[_Objective]]]:
+    """Yield each problem of bocu with the three objectives of each distance."""
+    cells = {"DRO": (1.0, 0.0, True), "WCS": (0.0, 1.0, False), "GEN": (1.0, 1.0, True)}
+    for name in ("hartmann3", "gp-sample", "plant-ph", "infection"):
+        margins = problem(name).margins
+        for distance, make in (("TV", TotalVariation), ("MMD", _mmd)):
+            margin = margins[distance.lower()]
+            yield (
+                name,
+                [
+                    _Objective(f"{label} {distance}", alpha, beta, make(margin if at_margin else 0.0))
+                    for label, (alpha, beta, at_margin) in cells.items()
+                ],
+            )
 
 
 def _bocu_fig2() -> list[Campaign]:
-    return _bocu(CELLS)
+    """One campaign per objective."""
+    campaigns = []
+    for name, objectives in _bocu_objectives():
+        for objective in objectives:
+            methods: dict[str, tuple[str, Mapping[str, Any]]] = {
+                "TS-BOCU": ("ts-bocu", objective.settings),
+                "UCB-BOCU": ("ucb-bocu", objective.settings),
+                "UCB-BOCU-1": ("ucb-bocu-1", objective.settings),
+                "UCB-BOCU-2": ("ucb-bocu-2", objective.settings),
+                "UCB-SO": ("ucb-so", {}),
+                "UCB-RO": ("ucb-ro", {}),
+                "Random": ("random", {}),
+            }
+            campaigns.append(Campaign([name], methods, range(10), 1000, measures=(objective.measure,)))
+    return campaigns
 
 
 def _bocu_fig3() -> list[Campaign]:
-    """Thompson sampling for one objective, judged by all three."""
+    """Thompson sampling for one objective, evaluated by all three."""
     campaigns = []
-    for name in ("hartmann3", "gp-sample", "plant-ph", "infection"):
-        margins = problem(name).margins
-        for distance_name, make in (("TV", TotalVariation), ("MMD", _mmd)):
-            balls = {label: make(margins[distance_name.lower()] if at else 0.0) for label, (_, _, at) in CELLS.items()}
-            methods = {
-                f"TS-{label}": ("ts-bocu", {"alpha": alpha, "beta": beta, "distance": balls[label]})
-                for label, (alpha, beta, _) in CELLS.items()
-            }
-            measures = tuple(
-                Measure(f"{label} {distance_name}", General(alpha, beta, balls[label]), "belief")
-                for label, (alpha, beta, _) in CELLS.items()
-            )
-            campaigns.append(Campaign([name], methods, range(10), 1000, measures=measures))
+    for name, objectives in _bocu_objectives():
+        methods = {f"TS-{each.label.split()[0]}": ("ts-bocu", each.settings) for each in objectives}
+        measures = tuple(each.measure for each in objectives)
+        campaigns.append(Campaign([name], methods, range(10), 1000, measures=measures))
     return campaigns
 
 
@@ -141,7 +155,7 @@ def _robust(distance: Distance) -> Measure:
 
 
 def _phi_fig1() -> list[Campaign]:
-    """The radius held at several values, against the schedule; judged at a radius of 1."""
+    """Fixed radii against the schedule, evaluated at a radius of 1."""
     fixed = {f"radius {radius:g}": ("drbo-tv", {"radius": radius}) for radius in (0.0, 0.1, 0.3, 0.5, 1.0)}
     methods = {**fixed, "adaptive": ("drbo-tv", {}), "gp-ucb": ("gp-ucb", {})}
     return [
@@ -176,11 +190,11 @@ def _phi_fig5() -> list[Campaign]:
 
 
 def _wasserstein_fig1() -> list[Campaign]:
-    told = problem("shift-example").belief
+    belief = problem("shift-example").belief
     methods = {
-        "WDRBO": ("wdrbo", {"radius": 0.1, "context": told}),
-        "WDRBO exact": ("wdrbo-exact", {"radius": 0.1, "context": told}),
-        "ERBO": ("wdrbo", {"radius": 0.0, "context": told}),
+        "WDRBO": ("wdrbo", {"radius": 0.1, "context": belief}),
+        "WDRBO exact": ("wdrbo-exact", {"radius": 0.1, "context": belief}),
+        "ERBO": ("wdrbo", {"radius": 0.0, "context": belief}),
     }
     return [Campaign(_plain("shift-example"), methods, range(15), 100)]
 
@@ -192,7 +206,7 @@ def _wasserstein_fig2() -> list[Campaign]:
         **_plain("newsvendor", "portfolio-uniform"),
     }
     ours: dict[str, tuple[str, Mapping[str, Any]]] = dict(_plain("wdrbo", "wdrbo-exact", "erbo", "gp-ucb"))
-    # Their runs of the other paper's methods share this paper's surrogate.
+    # The paper runs the methods of kde with its own surrogate.
     shared = {"samples": 512, "surrogate": GP()}
     methods = {**ours, "sbo-kde": ("sbo-kde", shared), "drbo-kde": ("drbo-kde", shared)}
     return [Campaign(problems, methods, range(15), 100, initial=5)]
@@ -204,17 +218,33 @@ def _wasserstein_table2() -> list[Campaign]:
 
 
 PAPER_FIGURES = (
-    Figure("bocu-fig2", "bocu, Fig. 2", "TS-BOCU is sublinear on every objective.", _bocu_fig2, "TS-BOCU", "Random"),
-    Figure("bocu-fig3", "bocu, Fig. 3", "Sampling for the objective one is judged by is best.", _bocu_fig3),
-    Figure("kde-fig1", "kde, Fig. 1", "SBO-KDE and DRBO-KDE beat the others.", _kde_fig1, "sbo-kde", "stableopt"),
-    Figure("kde-fig2", "kde, Fig. 2", "So they do with four context variables.", _kde_fig2, "sbo-kde", "stableopt"),
-    Figure("kde-table1", "kde, Table 1", "GP-UCB is the cheapest, DRBO-MMD the dearest.", _kde_table1),
-    Figure("phi-fig1", "phi, Fig. 1", "The adaptive radius is stable where fixed ones are not.", _phi_fig1),
-    Figure("phi-fig2", "phi, Fig. 2", "chi2 and TV cost alike, MMD much more.", _phi_fig2),
+    Figure(
+        "bocu-fig2",
+        "bocu, Fig. 2",
+        "TS-BOCU has sublinear regret for every objective.",
+        _bocu_fig2,
+        "TS-BOCU",
+        "Random",
+    ),
+    Figure("bocu-fig3", "bocu, Fig. 3", "Sampling for the objective of the evaluation is best.", _bocu_fig3),
+    Figure("kde-fig1", "kde, Fig. 1", "SBO-KDE and DRBO-KDE have the least regret.", _kde_fig1, "sbo-kde", "stableopt"),
+    Figure("kde-fig2", "kde, Fig. 2", "The same holds with four context variables.", _kde_fig2, "sbo-kde", "stableopt"),
+    Figure("kde-table1", "kde, Table 1", "GP-UCB takes the least time, DRBO-MMD the most.", _kde_table1),
+    Figure("phi-fig1", "phi, Fig. 1", "The adaptive radius is stable, fixed ones are not.", _phi_fig1),
+    Figure("phi-fig2", "phi, Fig. 2", "chi2 and TV take equal time, MMD much more.", _phi_fig2),
     Figure("phi-fig3", "phi, Fig. 3", "chi2 and TV have the least robust regret.", _phi_fig3, "drbo-tv", "random"),
     Figure("phi-fig4", "phi, Fig. 4", "All divergences improve with more contexts.", _phi_fig4),
-    Figure("phi-fig5", "phi, Fig. 5", "TV and chi2 do better than KL.", _phi_fig5, "drbo-tv", "drbo-kl"),
-    Figure("wasserstein-fig1", "wasserstein, Fig. 1", "Robust beats not.", _wasserstein_fig1, "WDRBO", "ERBO"),
-    Figure("wasserstein-fig2", "wasserstein, Fig. 2", "WDRBO, ERBO and SBO-KDE do well.", _wasserstein_fig2),
-    Figure("wasserstein-table2", "wasserstein, Table 2", "DRBO-KDE and DRBO-MMD are dear.", _wasserstein_table2),
+    Figure("phi-fig5", "phi, Fig. 5", "TV and chi2 have less regret than KL.", _phi_fig5, "drbo-tv", "drbo-kl"),
+    Figure(
+        "wasserstein-fig1",
+        "wasserstein, Fig. 1",
+        "WDRBO has less regret than ERBO.",
+        _wasserstein_fig1,
+        "WDRBO",
+        "ERBO",
+    ),
+    Figure("wasserstein-fig2", "wasserstein, Fig. 2", "WDRBO, ERBO and SBO-KDE have low regret.", _wasserstein_fig2),
+    Figure(
+        "wasserstein-table2", "wasserstein, Table 2", "DRBO-KDE and DRBO-MMD take the most time.", _wasserstein_table2
+    ),
 )

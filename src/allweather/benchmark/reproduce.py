@@ -1,4 +1,4 @@
-"""A figure or table of the papers by name: run it, and set what came out beside what was claimed."""
+"""Reproduction of a figure or table of the papers by name, compared with its claim."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from allweather._utils.registry import unknown
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.tables import Table
-from allweather.errors import InvalidInput, require_count
+from allweather.errors import require, require_count
 
 
 class Reproduction(NamedTuple):
-    """What came out."""
+    """The results, beside the claim of the paper."""
 
     name: str
     source: str
+    """Paper and number of the figure or table."""
     claim: str
+    """What the paper claims."""
     table: pd.DataFrame
+    """Summary of the results."""
     verdict: str
+    """How the results compare with the claim."""
     figure: Path | None
+    """The file, where one was written."""
     results: pd.DataFrame
+    """One row per step of every run."""
 
 
 def reproducible() -> list[str]:
-    """The figures and tables that can be reproduced.
+    """Return the names of the figures and tables that can be reproduced.
 
     Example:
         >>> "kde-table2" in reproducible()
@@ -48,17 +54,23 @@ def reproduce(
     workers: int = 1,
     folder: Path | None = None,
 ) -> Reproduction:
-    """Run a figure or table of the papers.
+    """Reproduce a figure or table of the papers.
 
     Args:
         name: see `reproducible`.
-        seeds: how many, if not as many as in the paper.
-        iterations: of each run, if not as many as in the paper; with control sets, the most plays.
-        quick: in miniature: one seed, three iterations, the first problem.
-        problems: only these, by their name in the results or by that of the problem itself.
+        seeds: number of seeds; by default as in the paper.
+        iterations: of each run; by default as in the paper. With control sets, a limit.
+        quick: one seed, three iterations, the first problem.
+        problems: only these, by their label in the results or by the name of the problem.
         methods: only these, likewise.
         workers: processes.
-        folder: for journals, tables and figures; the same folder goes on where it stopped.
+        folder: for journals, tables and figures; the same folder resumes.
+
+    Returns:
+        The results, beside the claim of the paper.
+
+    Raises:
+        InvalidInput: if a name is unknown.
     """
     if name not in CATALOGUE:
         raise unknown("reproduce(name=...)", name, reproducible())
@@ -76,14 +88,14 @@ def reproduce(
         own = None if folder is None else folder / name / f"{place:02d}"
         tables.append(dataclasses.replace(each, folder=own).execute(workers, progress=not quick))
     results = pd.concat(tables, ignore_index=True)
-    table, verdict, drawn = chosen.reported(results, None if folder is None else folder / name / f"{name}.png")
+    table, verdict, drawn = chosen.summarise(results, None if folder is None else folder / name / f"{name}.png")
     if folder is not None:
         results.to_csv(folder / name / f"{name}.csv", index=False)
     return Reproduction(name, chosen.source, chosen.claim, table, verdict, drawn, results)
 
 
 def _only(campaigns: list[Campaign], what: str, wanted: Sequence[str] | None) -> list[Campaign]:
-    """The campaigns restricted to some of their problems or methods."""
+    """Restrict campaigns to some of their problems or methods."""
     if wanted is None:
         return campaigns
     kept = []
@@ -97,7 +109,7 @@ def _only(campaigns: list[Campaign], what: str, wanted: Sequence[str] | None) ->
             kept.append(dataclasses.replace(each, **changed))
     if not kept:
         known = sorted({name for each in campaigns for name in getattr(each, what)})
-        raise InvalidInput(f"`reproduce({what}=...)` must name some of {', '.join(known)}, got {list(wanted)}")
+        require(False, f"reproduce({what}=...)", f"name some of {', '.join(known)}", list(wanted))
     return kept
 
 

@@ -1,4 +1,4 @@
-"""What one run is: a method on a problem, with a seed."""
+"""The settings of one run: a method on a problem, with a seed."""
 
 from __future__ import annotations
 
@@ -17,49 +17,55 @@ from allweather.study import Study
 
 @dataclass(frozen=True)
 class Run:
-    """A method on a problem, with a seed."""
+    """The settings of one run: a method on a problem, with a seed."""
 
     problem: str
+    """Name of the problem."""
     method: str
+    """Name of the method."""
     seed: int
     iterations: int | None
-    """Steps after the free initial trials; with control sets the most there may be, none to go on for the budget."""
+    """Steps after the free initial trials; with control sets a limit, or None for as many as the budget allows."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the problem."""
+    """Options of the problem."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the method."""
+    """Settings of the method."""
     measures: tuple[Measure, ...] = (Measure(),)
-    """With control sets it is always the expectation."""
+    """What regret is measured by; with control sets always the expectation."""
     simple_every: int = 0
-    """How often the recommendation's regret is measured too; 0 for never."""
+    """Interval of steps at which the regret of the recommendation is measured too; 0 for never."""
     initial: int | None = None
-    """Free initial trials, where not the problem's own number."""
+    """Free initial trials; by default the number of the problem."""
     budget: float | None = None
-    """With control sets: what may be spent, where not the problem's own budget."""
+    """With control sets: the budget; by default that of the problem."""
     label: str = ""
-    """What the method is called in tables; its name if not given."""
+    """Label of the method in tables; by default its name."""
     group: str = ""
-    """What the problem is called in tables; its name if not given."""
+    """Label of the problem in tables; by default its name."""
 
     @property
     def key(self) -> str:
-        """A name for its journal."""
-        return f"{self.group or self.problem}--{self.label or self.method}--{self.seed}".replace("/", "_").replace(
-            " ", "_"
-        )
+        """File name of its journal."""
+        name = "{problem}--{method}--{seed}".format(**self.labels)
+        return name.replace("/", "_").replace(" ", "_")
 
     @property
-    def place(self) -> str:
-        """A name for the folder of its problem's optimum, which other seeds may share."""
+    def labels(self) -> dict[str, Any]:
+        """Columns that identify the run in tables."""
+        return {"problem": self.group or self.problem, "method": self.label or self.method, "seed": self.seed}
+
+    @property
+    def optimum_key(self) -> str:
+        """Folder name of the optimum of its problem, which runs with other seeds may share."""
         drawn = f"--{self.options['seed']}" if "seed" in self.options else ""
         return f"{self.group or self.problem}{drawn}"
 
     def optima(self, folder: Path | None) -> Path | None:
-        """Where the optimum of its problem is kept."""
-        return None if folder is None else folder / "optima" / self.place
+        """Return the folder of the optimum of its problem, inside `folder`."""
+        return None if folder is None else folder / "optima" / self.optimum_key
 
-    def chosen(self) -> Problem:
-        """The problem itself, changed where the run says so."""
+    def build_problem(self) -> Problem:
+        """Return the problem, with the initial trials and the budget of the run."""
         chosen = problem(self.problem, **self.options)
         if self.initial is not None:
             chosen = replace(chosen, initial=self.initial)
@@ -67,8 +73,8 @@ class Run:
             chosen = replace(chosen, control=replace(chosen.control, budget=self.budget))
         return chosen
 
-    def study(self, chosen: Problem) -> Study:
-        """The study before its first trial; what the problem tells the learner is told."""
+    def build_study(self, chosen: Problem) -> Study:
+        """Return the study before its first trial, with what the problem tells the learner."""
         composition: Composition = method(self.method, **self.settings)
         if isinstance(chosen, SubsetProblem):
             return Study(
@@ -79,11 +85,11 @@ class Run:
                 surrogate=chosen.surrogate,
                 seed=self.seed,
             )
-        told = chosen.belief if composition.context is None else None
+        context = chosen.belief if composition.context is None else None
         return Study(
             chosen.space,
             method=composition,
-            context=told,
+            context=context,
             surrogate=chosen.surrogate,
             constraints=chosen.constraints,
             candidates=None if chosen.candidates is None else chosen.space.decisions.decode(chosen.candidates),

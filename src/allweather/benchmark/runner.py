@@ -1,8 +1,7 @@
-"""One run of a method on a problem, with a journal that a killed run goes on from."""
+"""Execution of runs, with a journal that an interrupted run is resumed from."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from allweather.benchmark.journal import Entry, Journal
-from allweather.benchmark.plays import played
 from allweather.benchmark.regret import Judge
 from allweather.benchmark.run import Run
+from allweather.benchmark.step import play_step
 from allweather.benchmark.subset_regret import SubsetJudge
+from allweather.benchmark.subset_runner import execute_with_budget
 from allweather.errors import require
 from allweather.problems import Problem, SubsetProblem
 from allweather.study import Study
@@ -22,66 +22,70 @@ __all__ = ["Run", "execute", "prepare"]
 
 
 def execute(run: Run, folder: Path | None = None) -> pd.DataFrame:
-    """Carry out a run, from where its journal in `folder` ends; one row per step and measure.
+    """Carry out a run, resumed from its journal if there is one.
 
-    Steps are counted from 1 after the problem's free initial trials. A problem with control sets is played until its
-    budget is spent.
+    Steps are counted from 1 after the problem's free initial trials. A problem with control sets runs until its budget
+    is spent.
+
+    Args:
+        run: what to run.
+        folder: of journals and optima; None to keep neither.
+
+    Returns:
+        One row per step and measure.
+
+    Raises:
+        InvalidInput: if a run without control sets has no number of iterations.
     """
-    chosen = run.chosen()
+    problem = run.build_problem()
     journal = Journal.read(None if folder is None else folder / "journals" / f"{run.key}.jsonl")
-    if isinstance(chosen, SubsetProblem):
-        return played(run, chosen, SubsetJudge.of(chosen, run.optima(folder)), journal)
+    if isinstance(problem, SubsetProblem):
+        return execute_with_budget(run, problem, SubsetJudge.of(problem, run.optima(folder)), journal)
     require(run.iterations is not None, f"Run({run.problem!r}, iterations=...)", "be a number", run.iterations)
-    judges = [Judge.of(chosen, measure, run.optima(folder)) for measure in run.measures]
-    study = run.study(chosen)
+    judges = [Judge.of(problem, measure, run.optima(folder)) for measure in run.measures]
+    study = run.build_study(problem)
     study.restore(journal.trials)
-    while len(journal.entries) < chosen.initial + (run.iterations or 0):
-        journal.write(_step(study, chosen, judges, run, len(journal.entries)))
-    return _table(run, chosen, journal.entries)
+    while len(journal.entries) < problem.initial + (run.iterations or 0):
+        journal.write(_step(study, problem, judges, run, len(journal.entries)))
+    return _table(run, problem, journal.entries)
 
 
 def prepare(run: Run, folder: Path) -> None:
-    """Find the optimum of a run's problem and keep it in `folder`, before workers would each look for it."""
-    chosen = run.chosen()
-    if isinstance(chosen, SubsetProblem):
-        SubsetJudge.of(chosen, run.optima(folder))
+    """Find the optimum of a run's problem once, before parallel workers would each search for it.
+
+    Args:
+        run: its problem and measures are used.
+        folder: where the optimum is kept.
+    """
+    problem = run.build_problem()
+    if isinstance(problem, SubsetProblem):
+        SubsetJudge.of(problem, run.optima(folder))
         return
     for measure in run.measures:
-        Judge.of(chosen, measure, run.optima(folder))
+        Judge.of(problem, measure, run.optima(folder))
 
 
-def _step(study: Study, chosen: Problem, judges: list[Judge], run: Run, number: int) -> Entry:
-    rng = np.random.default_rng([run.seed, number])  # nature's, whatever the method does
-    context = chosen.draw(rng)
-    started = time.perf_counter()
-    trial = study.ask()
-    seconds = time.perf_counter() - started
-    value = chosen.observe(trial.decision, context, rng)
-    told = study.tell(trial, value, context=context)
-    decision = chosen.space.decisions.encode(trial.decision)[0]
-    entry: Entry = {
-        "trial": asdict(told),
-        "seconds": seconds,
-        "regret": [judge.regret(decision) for judge in judges],
-    }
-    step = number + 1 - chosen.initial
+def _step(study: Study, problem: Problem, judges: list[Judge], run: Run, number: int) -> Entry:
+    trial, seconds = play_step(study, problem, run.seed, number)
+    decision = problem.space.decisions.encode(trial.decision)[0]
+    regret = [judge.regret(decision) for judge in judges]
+    entry: Entry = {"trial": asdict(trial), "seconds": seconds, "regret": regret}
+    step = number + 1 - problem.initial
     if run.simple_every and step > 0 and (step % run.simple_every == 0 or step == run.iterations):
-        best = chosen.space.decisions.encode(study.recommend().decision)[0]
+        best = problem.space.decisions.encode(study.recommend().decision)[0]
         entry["simple"] = [judge.regret(best) for judge in judges]
     return entry
 
 
-def _table(run: Run, chosen: Problem, entries: list[Entry]) -> pd.DataFrame:
+def _table(run: Run, problem: Problem, entries: list[Entry]) -> pd.DataFrame:
     rows = []
     for place, measure in enumerate(run.measures):
         total = 0.0
-        for step, entry in enumerate(entries[chosen.initial :], start=1):
+        for step, entry in enumerate(entries[problem.initial :], start=1):
             total += entry["regret"][place]
             rows.append(
                 {
-                    "problem": run.group or run.problem,
-                    "method": run.label or run.method,
-                    "seed": run.seed,
+                    **run.labels,
                     "measure": measure.name,
                     "step": step,
                     "regret": entry["regret"][place],

@@ -1,4 +1,4 @@
-"""The figures of subsets: control sets at three levels of cost, with three variances of what is left alone."""
+"""Figures of the paper subsets: control sets at three levels of cost, with three variances of the other variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from allweather.benchmark.campaign import Campaign
-from allweather.benchmark.costs import Claim, report_by_cost
+from allweather.benchmark.claims import Claim, report_by_cost
 from allweather.benchmark.figures import Figure, Settings
 from allweather.problems.subsets import COSTS, VARIANCES
 
@@ -26,7 +26,7 @@ def _settings(name: str, costs: Sequence[str]) -> Settings:
 
 
 def _fig2() -> list[Campaign]:
-    """A run on the GP sample draws its own function, as the published code does."""
+    """Each run on the GP sample draws its own function, as in the published code."""
     given = ("hartmann3-subsets", "plant-5d", "airfoil")
     others = {label: setting for name in given for label, setting in _settings(name, list(COSTS)).items()}
     return [
@@ -36,7 +36,7 @@ def _fig2() -> list[Campaign]:
 
 
 def _fig3() -> list[Campaign]:
-    """With two methods that the paper does not have: EI whatever it costs, and information per unit cost."""
+    """Add two methods that the paper does not have: EI without costs, and information per unit cost."""
     methods = (*METHODS, *NAIVE, "ei-psq", "kg-cvs")
     return [Campaign(_settings("gp-sample-3d", ["moderate"]), methods, SEEDS, redrawn=True)]
 
@@ -53,14 +53,14 @@ SUBSET_FIGURES = (
     Figure(
         "subsets-fig2",
         "subsets, Fig. 2",
-        "With the full set, ETC-Ada needs less than UCB-PSQ and TS-PSQ unless cheap sets are dear; not on airfoil.",
+        "With the full set, ETC-Ada needs less than UCB-PSQ and TS-PSQ unless sets are expensive; not on airfoil.",
         _fig2,
         report=partial(report_by_cost, claims=_FIG2_CLAIMS),
     ),
     Figure(
         "subsets-fig3",
         "subsets, Fig. 3",
-        "Scores per unit cost do not converge, or make no use of cheap sets.",
+        "Acquisitions per unit cost do not converge, or do not use cheap control sets.",
         _fig3,
         report=partial(report_by_cost, claims=_FIG3_CLAIMS),
     ),

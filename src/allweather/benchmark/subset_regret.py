@@ -1,4 +1,4 @@
-"""Regret with control sets: what a set and its values lose against the best set with its best values."""
+"""Regret with control sets: against the best decision of the best control set."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Names = frozenset[str]
 
 @dataclass(frozen=True, eq=False)
 class SubsetJudge:
-    """What decisions of any control set are worth under the true laws of the variables they leave alone.
+    """The true expected value of decisions of any control set, over the laws of the variables it does not control.
 
-    The best of each set is found as for other problems, by searches that agree to a millionth of the spread of values.
+    The optimum of each control set is found as for other problems, see `optimum`.
 
     Example:
         >>> from allweather.problems import problem
@@ -33,26 +33,26 @@ class SubsetJudge:
 
     @classmethod
     def of(cls, problem: SubsetProblem, folder: Path | None = None) -> SubsetJudge:
-        """With the optima found now, or found before and kept in `folder`."""
+        """Return a judge, with the optima read from `folder` or found now."""
         sets = problem.control.on(problem.space)
         averages = ((frozenset(each.variables), problem.averaged(each.variables)) for each in sets)
         return cls({names: Judge.of(average, Measure(), folder) for names, average in averages})
 
     @property
     def best(self) -> float:
-        """The largest expected value of any control set."""
+        """The largest expected value over all control sets."""
         return max(judge.best for judge in self.judges.values())
 
     @property
     def optimal(self) -> Names:
-        """The variables of the control set that has it; of equal ones the first."""
+        """The variables of the best control set; of equal ones the first."""
         return max(self.judges, key=lambda names: self.judges[names].best)
 
     def value(self, decision: Mapping[str, Any]) -> float:
-        """The expected value of deciding these variables so, in the user's units, and leaving the others alone."""
+        """Return the expected value of a decision, in the user's units; the other variables follow their laws."""
         judge = self.judges[frozenset(decision)]
         return judge.best - judge.regret(judge.problem.space.decisions.encode(decision)[0])
 
     def regret(self, decision: Mapping[str, Any]) -> float:
-        """What it loses against the best there is."""
+        """Return the regret of a decision, in the user's units."""
         return self.best - self.value(decision)

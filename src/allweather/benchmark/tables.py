@@ -1,4 +1,4 @@
-"""The papers' tables that are no campaigns: built in one go."""
+"""Tables of the papers that are not campaigns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from allweather.problems.hartmann import COMPLICATED
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper: how to build it, and what the paper says it shows."""
+    """A table of a paper: how to build it, and what the paper claims."""
 
     name: str
     source: str
+    """Paper and number."""
     claim: str
     build: Callable[[int | None, bool, Sequence[str] | None, Sequence[str] | None], tuple[pd.DataFrame, str]]
-    """From seeds, whether in miniature, problems and methods, to the table and how it compares."""
+    """From seeds, whether quick, problems and methods, to the table and how it compares."""
 
 
 PUBLISHED = {"normal": (0.3222, 0.1315, 0.1156, 0.0962), "complicated": (0.6216, 0.5380, 0.4853, 0.4724)}
@@ -32,7 +33,17 @@ SIZES = (10, 100, 200, 300)
 def kde_table2(
     seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
 ) -> tuple[pd.DataFrame, str]:
-    """The L1 distance between a density and its kernel estimate, over the line and before any clipping (errata)."""
+    """Measure the L1 distance between a density and its kernel estimate, on the real line, without clipping (errata).
+
+    Args:
+        seeds: number of repetitions; by default 100.
+        quick: ten repetitions.
+        problems: not used.
+        methods: not used.
+
+    Returns:
+        The table, and its largest deviation from the published one.
+    """
     repeats = 10 if quick else seeds or 100
     grid = np.linspace(-1, 2, 3001)
     rng = np.random.default_rng(0)
@@ -55,7 +66,7 @@ def kde_table2(
 
 
 def _unclipped(law: str, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws (size,) of a law of kde, App. D, that may lie outside the unit interval."""
+    """Draw (size,) from a law of kde, App. D, without clipping to the unit interval."""
     if law == "normal":
         return rng.normal(0.5, 0.1, size)
     centres, scales = np.array([*COMPLICATED.normals, *COMPLICATED.cauchys]).T

@@ -13,7 +13,7 @@ from rich.text import Text
 from allweather._utils.formatting import brief, clean, row
 from allweather.cli.app import app, console, print_line
 from allweather.cli.options import SharedOptions, with_study_options
-from allweather.space.text import described
+from allweather.space.text import describe
 from allweather.storage.stored_study import StoredStudy
 from allweather.trials import Trial
 from allweather.trials.text import fields, outcome
@@ -37,7 +37,7 @@ def show(
     document = {
         "study": stored.journal.name,
         "direction": stored.direction,
-        "variables": {name: described(variable) for name, variable in stored.space.variables.items()},
+        "variables": {name: describe(variable) for name, variable in stored.space.variables.items()},
         "states": dict(Counter(trial.state for trial in trials)),
         "recipe": stored.spec,
         "trials": [fields(trial) for trial in trials],
@@ -51,7 +51,7 @@ def _print_study(stored: StoredStudy, trials: tuple[Trial, ...]) -> None:
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no trials yet"
     print_line(f"{stored.journal.name}: {stored.direction}, {counts}")
     for name, variable in stored.space.variables.items():
-        print_line(f"  {name}: {described(variable)}")
+        print_line(f"  {name}: {describe(variable)}")
     if not trials:
         return
     if len(trials) < len(everything):

@@ -1,4 +1,4 @@
-"""Figures of studies and benchmarks: one call each, in the user's units, in colours that everyone can tell apart."""
+"""Figures of studies and benchmarks, in the user's units and in colours for colour-blind readers."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -23,7 +23,7 @@ STUDY_FIGURES: Mapping[str, Callable[..., Picture]] = MappingProxyType(
         "frontier": frontier,
     }
 )
-"""Those of a study, in the order in which a person wants to see them."""
+"""Figures of a study by name, the most important first."""
 
 __all__ = [
     "STUDY_FIGURES",

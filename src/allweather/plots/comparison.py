@@ -1,4 +1,4 @@
-"""Methods side by side, from a campaign's table of results."""
+"""Comparison of methods: mean regret over seeds, from the results of a campaign."""
 
 from __future__ import annotations
 
@@ -7,25 +7,32 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from allweather.benchmark.costs import at_costs
-from allweather.errors import InvalidInput, require
+from allweather.benchmark.cost_summaries import at_costs
+from allweather.errors import require
 from allweather.plots.marks import DASHES, PALETTE, Line, Mark, Panel, Ribbon
 from allweather.plots.picture import Picture
 
 POINTS = 201
 FLOOR = 1e-9
-"""Of a logarithmic axis."""
+"""Smallest value on a logarithmic axis."""
 Column = Literal["simple", "cumulative"]
 
 
 def comparison(results: pd.DataFrame, column: Column | None = None) -> Picture:
-    """Mean regret of each method with a band of one standard error over its seeds: one panel per problem and measure.
+    """Plot the mean regret of each method with a band of one standard error over its seeds.
+
+    There is one panel per problem and measure; with control sets the horizontal axis is the cost spent.
 
     Args:
-        results: of a campaign; a row for every step of every run, or with control sets for every play, which are then
-            shown against what was spent.
-        column: `simple` (of what is recommended) or `cumulative` regret; by default cumulative, or simple with
+        results: of a campaign, one row per step of every run.
+        column: `simple` (regret of the recommended decision) or `cumulative`; by default cumulative, or simple with
             control sets.
+
+    Returns:
+        The figure.
+
+    Raises:
+        InvalidInput: if a column is missing, or has no number in it.
 
     Example:
         >>> speeds = {"wdrbo": 0.5, "random": 1.0}
@@ -34,15 +41,17 @@ def comparison(results: pd.DataFrame, column: Column | None = None) -> Picture:
         >>> comparison(table).says
         'On a, wdrbo has the lowest mean cumulative regret at step 9, 3.'
     """
-    require(isinstance(results, pd.DataFrame), "plots.comparison(results=...)", "be a campaign's table", results)
+    require(isinstance(results, pd.DataFrame), "plots.comparison(results=...)", "be a table of results", results)
     by_cost = "spent" in results
     shown: str = column or ("simple" if by_cost else "cumulative")
     needed = {"problem", "method", "seed", "spent" if by_cost else "step", shown}
     missing = sorted(needed - set(results.columns))
-    require(not missing, "plots.comparison(results=...)", f"have columns {sorted(needed)}", f"none called {missing}")
+    require(
+        not missing, "plots.comparison(results=...)", f"have columns {sorted(needed)}", f"a table without {missing}"
+    )
     keys = ["problem", *(["measure"] if "measure" in results else [])]
-    panels, told = [], []
     methods = sorted(results["method"].unique())
+    panels, sentences = [], []
     for key, block in results.groupby(keys, sort=False):
         name = ", ".join(map(str, key))
         curves = {method: _curve(block[block["method"] == method], shown, by_cost) for method in methods}
@@ -53,17 +62,19 @@ def comparison(results: pd.DataFrame, column: Column | None = None) -> Picture:
         log = shown == "simple" and all((curve["mean"] > 0).all() for curve in curves.values())
         axis = "cost spent" if by_cost else "step"
         panels.append(Panel(name, axis, f"{shown} regret (band: one standard error)", tuple(marks), log_y=log))
-        end = min(curve.index[-1] for curve in curves.values())  # as far as all have come
+        end = min(curve.index[-1] for curve in curves.values())  # the last point that all methods reached
         reached = {method: float(curve["mean"].loc[:end].iloc[-1]) for method, curve in curves.items()}
         best = min(reached, key=lambda method: reached[method])
-        told.append(f"On {name}, {best} has the lowest mean {shown} regret at {axis} {end:g}, {reached[best]:.4g}.")
+        sentences.append(
+            f"On {name}, {best} has the lowest mean {shown} regret at {axis} {end:g}, {reached[best]:.4g}."
+        )
     if not panels:
-        raise InvalidInput(f"`plots.comparison(results=...)` must hold a number in `{shown}`, got none")
-    return Picture("Methods compared", " ".join(told), tuple(panels), columns=3)
+        require(False, "plots.comparison(results=...)", f"have a number in column {shown!r}", "none")
+    return Picture("Regret by method", " ".join(sentences), tuple(panels), columns=3)
 
 
 def _curve(runs: pd.DataFrame, column: str, by_cost: bool) -> pd.DataFrame:
-    """Mean and standard error over seeds, wherever every seed has a value."""
+    """Return mean and standard error over seeds, where every seed has a value."""
     if by_cost:
         runs = at_costs(runs, np.linspace(0, runs["spent"].max(), POINTS), column)
     wide = runs.dropna(subset=[column]).pivot_table(index="spent" if by_cost else "step", columns="seed", values=column)

@@ -1,4 +1,4 @@
-"""What is believed about the contexts, and what would be worst for the recommended decision."""
+"""Figure of the contexts: observed, reference and worst-case distribution."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ import numpy as np
 import pandas as pd
 
 from allweather.objectives import Objective
-from allweather.plots.axes import inner, is_log, is_numeric, measured, place, require_contexts, short, told
+from allweather.plots.axes import inner, is_log, is_numeric, place, require_contexts
+from allweather.plots.labels import distance_label, format_row, format_value
 from allweather.plots.marks import GREY, SKY, VERMILLION, Bars, Dots, Line, Mark, Panel
 from allweather.plots.picture import Picture
 from allweather.space.variables import Choice, Integer, Variable
 from allweather.study import Study
 
 BINS = 32
+OBSERVED, REFERENCE, WORST = "observed", "reference", "worst case for the recommended decision"
 FEW = 24
-"""So many whole numbers have a bar each."""
+"""Integers with a bar each, at most."""
 
 
 def contexts(study: Study, objective: Objective | None = None) -> Picture:
-    """The contexts seen, their believed distribution, and the worst one within the radius for the recommended decision.
+    """Plot the observed contexts, their reference distribution, and its worst case for the recommended decision.
 
-    One panel for each context variable.
+    The worst case is the distribution within the objective's radius that has the lowest objective. There is one panel
+    per context variable.
 
     Args:
         study: with at least one complete trial.
-        objective: recommended for, instead of the study's.
+        objective: instead of that of the study.
+
+    Returns:
+        The figure.
 
     Example:
         >>> from allweather import Context, Real, Space
@@ -42,10 +48,10 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
     panels = []
     for name, variable in outlook.space.contexts.items():
         marks = _numbers(variable, name, table, seen) if _binned(variable) else _bars(variable, name, table, seen)
-        panels.append(Panel(f"What is believed about {name}", name, "probability (%)", marks, log_x=is_log(variable)))
+        panels.append(Panel(f"Distribution of {name}", name, "probability (%)", marks, log_x=is_log(variable)))
     says = (
-        f"Contexts as seen and as believed, and the distribution within {short(best.radius)} in "
-        f"{measured(outlook.distance)} that is worst for the recommended decision, {told(best.decision)}."
+        f"Observed contexts, their reference distribution, and the worst case for the recommended decision, "
+        f"{format_row(best.decision)}, within {format_value(best.radius)} in {distance_label(outlook.distance)}."
     )
     return Picture("Contexts", says, tuple(panels))
 
@@ -56,10 +62,10 @@ def _binned(variable: Variable) -> bool:
 
 
 def _numbers(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFrame) -> tuple[Mark, ...]:
-    """A histogram of what is believed, and the outline of that of the worst."""
-    values, happened = table[name].to_numpy(float), seen[name].dropna().to_numpy(float)
+    """Return a histogram of the reference distribution and the outline of the worst case."""
+    values, observed = table[name].to_numpy(float), seen[name].dropna().to_numpy(float)
     possible = values[(table["believed"] > 0) | (table["worst"] > 0)]
-    low, high = min(possible.min(), *happened, math.inf), max(possible.max(), *happened, -math.inf)
+    low, high = min(possible.min(), *observed, math.inf), max(possible.max(), *observed, -math.inf)
     pad = 0 if is_log(variable) else 0.02 * (high - low) or 0.5
     edges = (
         np.geomspace(low, max(high, low * 1.01), BINS + 1)
@@ -68,24 +74,24 @@ def _numbers(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFr
     )
     believed, worst = (100 * np.histogram(values, edges, weights=table[each])[0] for each in ("believed", "worst"))
     middles = np.sqrt(edges[1:] * edges[:-1]) if is_log(variable) else (edges[1:] + edges[:-1]) / 2
-    outline = Line(edges, [*worst, worst[-1]], "worst for the recommended decision", VERMILLION, steps=True)
+    outline = Line(edges, [*worst, worst[-1]], WORST, VERMILLION, steps=True)
     if is_log(variable):
-        bars: Mark = Line(edges, [*believed, believed[-1]], "believed", SKY, steps=True)
+        bars: Mark = Line(edges, [*believed, believed[-1]], REFERENCE, SKY, steps=True)
     else:
-        bars = Bars(middles, believed, "believed", SKY, float(edges[1] - edges[0]))
-    floor = np.full(len(happened), -0.03 * max(believed.max(), worst.max()))
-    return bars, outline, Dots(happened, floor, "seen", GREY, "tick")
+        bars = Bars(middles, believed, REFERENCE, SKY, float(edges[1] - edges[0]))
+    floor = np.full(len(observed), -0.03 * max(believed.max(), worst.max()))
+    return bars, outline, Dots(observed, floor, OBSERVED, GREY, "tick")
 
 
 def _bars(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFrame) -> tuple[Mark, ...]:
-    """Bars side by side: as seen, as believed, and the worst."""
+    """Return grouped bars: observed, reference and worst case."""
     totals = table.groupby(name, sort=False)[["believed", "worst"]].sum() * 100
     totals["seen"] = 100 * seen[name].dropna().value_counts(normalize=True)
     kind = inner(variable)
     totals = totals.reindex(kind.options, fill_value=0.0) if isinstance(kind, Choice) else totals.sort_index()
     names = [str(place(variable, each)) for each in totals.index]
     return (
-        Bars(names, totals["seen"].fillna(0.0).to_numpy(), "seen", GREY),
-        Bars(names, totals["believed"].to_numpy(), "believed", SKY),
-        Bars(names, totals["worst"].to_numpy(), "worst for the recommended decision", VERMILLION),
+        Bars(names, totals["seen"].fillna(0.0).to_numpy(), OBSERVED, GREY),
+        Bars(names, totals["believed"].to_numpy(), REFERENCE, SKY),
+        Bars(names, totals["worst"].to_numpy(), WORST, VERMILLION),
     )

@@ -1,4 +1,4 @@
-"""With control sets: what more money buys, and what was bought."""
+"""Figure of the control sets: objective versus cost, and the sets that were used."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import pandas as pd
 
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
-from allweather.plots.axes import short, worded
+from allweather.plots.labels import format_value, objective_label
 from allweather.plots.marks import BLUE, PALETTE, VERMILLION, Dots, Line, Panel
 from allweather.plots.picture import Picture
 from allweather.study import Study
 
 STATES = ("withdrawn",)
-"""Trials that do not count."""
+"""States of trials that are excluded."""
 
 
 def frontier(study: Study, objective: Objective | None = None) -> Picture:
-    """The best decision of every control set against its cost, and which set was played as money was spent.
+    """Plot the best objective of every control set against its cost, and the set of each trial.
 
     Args:
         study: with control sets, and at least one complete trial.
-        objective: shown and recommended for, instead of the study's.
+        objective: instead of that of the study.
+
+    Returns:
+        The figure.
 
     Example:
         >>> from allweather import Control, ControlSet, Real, Space, Uniform
@@ -31,25 +34,23 @@ def frontier(study: Study, objective: Objective | None = None) -> Picture:
         ...     left = {name: 0.5 for name in trial.left}
         ...     _ = study.tell(trial, -abs(trial.decision["ph"] - 6), context=left)
         >>> [panel.title for panel in frontier(study).panels]
-        ['What each set is worth', 'What was played']
+        ['Objective versus cost', 'Control sets used']
     """
     outlook = study.outlook(objective=objective)
     if outlook.frontier is None:
-        raise InvalidInput("`plots.frontier(study=...)` needs control sets; this study has none")
-    table, wanted = outlook.frontier, worded(outlook.belief.objective)
+        raise InvalidInput("needs a study with control sets", where="plots.frontier(study=...)")
+    table, label = outlook.frontier, objective_label(outlook.belief.objective)
     best = table[table["frontier"]]
     worth = Panel(
-        "What each set is worth",
-        "cost of a trial",
-        wanted,
+        "Objective versus cost",
+        "cost per trial",
+        label,
         (
-            Line(
-                best["cost"].to_numpy(), best["value"].to_numpy(), "nothing as cheap is better", VERMILLION, steps=True
-            ),
+            Line(best["cost"].to_numpy(), best["value"].to_numpy(), "Pareto frontier", VERMILLION, steps=True),
             Dots(
                 table["cost"].to_numpy(),
                 table["value"].to_numpy(),
-                "best decision of a set",
+                "best decision of a control set",
                 BLUE,
                 "circle",
                 list(table["control"]),
@@ -58,22 +59,23 @@ def frontier(study: Study, objective: Objective | None = None) -> Picture:
         ),
     )
     says = (
-        f"The best is to decide {', '.join(outlook.control)} at a cost of {short(float(outlook.cost or 0.0))} a trial; "
-        f"for {len(best)} of {len(table)} control sets nothing that costs as little is better."
+        f"The recommended control set is {', '.join(outlook.control)}, at a cost of "
+        f"{format_value(float(outlook.cost or 0.0))} per trial; {len(best)} of {len(table)} control sets are on the "
+        "Pareto frontier of objective and cost."
     )
-    return Picture("Control sets", says, (worth, _played(study.trials(), list(table["control"]))))
+    return Picture("Control sets", says, (worth, _used(study.trials(), list(table["control"]))))
 
 
-def _played(trials: pd.DataFrame, sets: list[str]) -> Panel:
-    """The set of every trial, against what had been spent after it."""
-    paid = trials[trials["cost"].notna() & ~trials["state"].isin(STATES)]
-    spent = paid["cost"].cumsum()
-    variables = [name for name in paid.columns if name not in ("state", "left", "cost", "value")]
+def _used(trials: pd.DataFrame, sets: list[str]) -> Panel:
+    """Return the control set of each trial against the cost spent so far."""
+    charged = trials[trials["cost"].notna() & ~trials["state"].isin(STATES)]
+    spent = charged["cost"].cumsum()
+    variables = [name for name in charged.columns if name not in ("state", "left", "cost", "value")]
     marks = []
     for place, control in enumerate(sets):
         names = set(control.split(", "))
-        played = [set(variables) - set(filter(None, left.split(", "))) == names for left in paid["left"]]
-        texts = [f"trial {number}" for number in paid.index[played]]
-        at = spent[played].to_numpy()
+        used = [set(variables) - set(filter(None, left.split(", "))) == names for left in charged["left"]]
+        texts = [f"trial {number}" for number in charged.index[used]]
+        at = spent[used].to_numpy()
         marks.append(Dots(at, [control] * len(at), control, PALETTE[place % len(PALETTE)], "square", texts))
-    return Panel("What was played", "cost spent", "control set", tuple(marks))
+    return Panel("Control sets used", "cost spent", "control set", tuple(marks))

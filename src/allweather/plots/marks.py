@@ -1,6 +1,6 @@
-"""What a figure is made of: marks on panels, as data, before anything is drawn.
+"""Marks and panels: the content of a figure as data, before anything is drawn.
 
-All texts are plain: whoever draws them sees to it that a name such as `<b>` or `$x$` is shown as it is.
+Texts are plain; the backends escape them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 AMBER, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#7F7F7F"
 PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, AMBER, SKY, BLACK, GREY, "#8C6D31", "#6A3D9A")
-"""After Okabe and Ito: told apart also by people who do not see all colours; dashes and symbols differ too."""
+"""After Okabe and Ito (2008), for colour-blind readers; dashes and symbols differ too."""
 Dash = Literal["solid", "dash", "dot", "dashdot"]
 DASHES: tuple[Dash, ...] = ("solid", "dash", "dashdot", "dot")
 Numbers = Sequence[float] | np.ndarray
@@ -23,16 +23,22 @@ Places = Sequence[float] | Sequence[str] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
-    """Points joined by a line; `NaN` interrupts it."""
+class _Points:
+    """Positions with a name in the legend and a colour."""
 
     x: Places
-    y: Numbers
+    y: Places
     name: str
     colour: str = BLUE
+
+
+@dataclass(frozen=True, eq=False)
+class Line(_Points):
+    """Points joined by a line; NaN interrupts it."""
+
     dash: Dash = "solid"
     steps: bool = False
-    """Whether it runs in steps: each value holds until the next."""
+    """Whether each value holds until the next, as in a step function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,35 +53,32 @@ class Ribbon:
 
 
 @dataclass(frozen=True, eq=False)
-class Dots:
+class Dots(_Points):
     """Single points."""
 
-    x: Places
-    y: Places
-    name: str
     colour: str = GREY
     symbol: Literal["circle", "diamond", "square", "ring", "tick"] = "circle"
     texts: Sequence[str] = ()
-    """What is said of each point when one looks closer."""
+    """Text of each point, shown on hover."""
     labelled: bool = False
-    """Whether these texts stand beside the points."""
+    """Whether the texts are written beside the points."""
 
 
 @dataclass(frozen=True, eq=False)
 class Bars:
-    """A bar at each place."""
+    """A bar at each position."""
 
     x: Places
     heights: Numbers
     name: str
     colour: str = SKY
     width: float | None = None
-    """In units of the axis; where places are categories, bars of several marks stand side by side."""
+    """In units of the axis; None for categories, where the bars of several marks are side by side."""
 
 
 @dataclass(frozen=True, eq=False)
 class Heat:
-    """A value for each pair of places, by colour."""
+    """A heat map: a value for each pair of positions."""
 
     x: Places
     y: Places
@@ -93,7 +96,7 @@ class Rule:
     colour: str = GREY
     dash: Dash = "dot"
     axis: Literal["x", "y"] = "x"
-    """The axis on which it is `at`."""
+    """The axis that `at` is a position on."""
 
 
 Mark = Line | Ribbon | Dots | Bars | Heat | Rule
@@ -105,10 +108,11 @@ class Panel:
 
     title: str
     x: str
-    """What the horizontal axis shows, in the user's words and units."""
+    """Label of the horizontal axis."""
     y: str
+    """Label of the vertical axis."""
     marks: tuple[Mark, ...]
     log_x: bool = False
     log_y: bool = False
     limits: tuple[float, float] | None = field(default=None)
-    """Of the vertical axis, where not all of the marks are to be seen."""
+    """Of the vertical axis; by default all marks are visible."""

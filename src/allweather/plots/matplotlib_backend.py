@@ -1,4 +1,4 @@
-"""Pictures in print: matplotlib figures, for papers and for files that nobody clicks on."""
+"""Draw figures with matplotlib, for print."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import matplotlib.figure
 import numpy as np
 from matplotlib.figure import Figure
 
+from allweather.plots.figure_data import FigureData
 from allweather.plots.marks import Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
-from allweather.plots.picture import Picture
 
 STYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 SYMBOLS = {"circle": "o", "diamond": "D", "square": "s", "ring": "o", "tick": "|"}
@@ -18,20 +18,20 @@ WIDTH, HEIGHT = 5.0, 3.7
 """Inches of a panel."""
 
 
-def figure(picture: Picture) -> Figure:
-    """The picture, drawn; texts are shown as they are, whatever they contain."""
-    rows, columns = picture.shape
+def draw(figure: FigureData) -> Figure:
+    """Draw a figure; texts are escaped, so that a name such as `$x$` is shown as it is."""
+    rows, columns = figure.shape
     drawn = matplotlib.figure.Figure(figsize=(WIDTH * columns, HEIGHT * rows), layout="constrained")
     axes: Any = drawn.subplots(rows, columns, squeeze=False)
-    for axis, panel in zip(axes.flat, picture.panels, strict=False):
+    for axis, panel in zip(axes.flat, figure.panels, strict=False):
         _panel(axis, panel)
-    for axis in list(axes.flat)[len(picture.panels) :]:
+    for axis in list(axes.flat)[len(figure.panels) :]:
         axis.set_axis_off()
     return drawn
 
 
 def _text(text: str) -> str:
-    """Dollars begin no formula, and an underscore in front hides no entry of a legend."""
+    """Escape dollar signs, and the leading underscore that would hide a legend entry."""
     plain = str(text).replace("\\", "\\\\").replace("$", r"\$")
     return f"\u200b{plain}" if plain.startswith("_") else plain
 
@@ -44,7 +44,7 @@ def _panel(axis: Any, panel: Panel) -> None:
     side_by_side = [mark for mark in panel.marks if isinstance(mark, Bars) and mark.width is None]
     for mark in panel.marks:
         if isinstance(mark, Bars) and mark.width is None:
-            _beside(axis, mark, side_by_side)
+            _grouped_bars(axis, mark, side_by_side)
         else:
             _draw(mark, axis)
     axis.set(title=_text(panel.title), xlabel=_text(panel.x), ylabel=_text(panel.y), ylim=panel.limits)
@@ -55,15 +55,15 @@ def _panel(axis: Any, panel: Panel) -> None:
     axis.spines[["top", "right"]].set_visible(False)
     entries: dict[str, Any] = {}
     for handle, name in zip(*axis.get_legend_handles_labels(), strict=True):
-        entries.setdefault(name, handle)  # a line and its band are one entry
+        entries.setdefault(name, handle)  # a line and its band share an entry
     crowded = len(entries) > 3 or any(isinstance(mark, Heat) for mark in panel.marks)
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.18), "ncols": 2} if crowded else {}
     if entries:
         axis.legend(entries.values(), entries, frameon=False, fontsize=8, **below)
 
 
-def _beside(axis: Any, mark: Bars, group: list[Bars]) -> None:
-    """Bars of several marks over the same categories."""
+def _grouped_bars(axis: Any, mark: Bars, group: list[Bars]) -> None:
+    """Draw bars of several marks side by side over the same categories."""
     share = 0.8 / len(group)
     at = np.arange(len(mark.x)) + (group.index(mark) - (len(group) - 1) / 2) * share
     axis.bar(at, mark.heights, share, label=_text(mark.name), color=mark.colour)
@@ -72,7 +72,7 @@ def _beside(axis: Any, mark: Bars, group: list[Bars]) -> None:
 
 @functools.singledispatch
 def _draw(mark: Mark, axis: Any) -> None:
-    raise TypeError(f"no way to draw {mark!r}")
+    raise TypeError(f"unknown mark {mark!r}")
 
 
 @_draw.register

@@ -1,4 +1,4 @@
-"""A figure: seen on a screen with plotly, printed with matplotlib, and described in a sentence."""
+"""Figures that can be shown, saved and converted to plotly or matplotlib."""
 
 from __future__ import annotations
 
@@ -9,74 +9,70 @@ from pathlib import Path
 from typing import Any
 
 from allweather.errors import InvalidInput, require
-from allweather.plots.marks import Panel
+from allweather.plots.figure_data import FigureData
 
-PRINTED = (".png", ".pdf", ".svg")
-SCREEN = (".html", ".json")
+MATPLOTLIB = (".png", ".pdf", ".svg")
+PLOTLY = (".html", ".json")
 
 
 @dataclass(frozen=True, eq=False)
-class Picture:
-    """Panels side by side, before they are drawn.
+class Picture(FigureData):
+    """A figure before it is drawn.
 
-    In a notebook it shows itself; elsewhere `show()` opens a browser, `save("figure.html")` writes an interactive page
-    that needs no network, and `save("figure.pdf")` prints it with matplotlib.
+    A notebook displays it; elsewhere `show()` opens a browser, `save("figure.html")` writes an interactive page that
+    needs no network, and `save("figure.pdf")` draws it with matplotlib.
+
+    Args:
+        title: of the figure.
+        says: the caption, a sentence.
+        panels: the axes with their marks.
+        columns: panels side by side, at most.
 
     Example:
         >>> from allweather.plots import Line, Panel
-        >>> panel = Panel("Profit", "order", "profit a day", (Line([0, 1, 2], [0, 3, 1], "mean"),))
-        >>> picture = Picture("What an order earns", "The mean profit is highest at an order of 1.", (panel,))
+        >>> panel = Panel("Profit", "order", "profit per day", (Line([0, 1, 2], [0, 3, 1], "mean"),))
+        >>> picture = Picture("Profit by order", "The mean profit is highest at an order of 1.", (panel,))
         >>> picture.plotly().data[0].name
         'mean'
     """
 
-    title: str
-    says: str
-    """What there is to see, in a sentence: for captions, and for people who do not see the figure."""
-    panels: tuple[Panel, ...]
-    columns: int = 2
-    """How many panels stand side by side, at most."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of panels."""
-        across = min(self.columns, len(self.panels))
-        return -(-len(self.panels) // across), across
-
     def plotly(self) -> Any:
-        """The figure as a `plotly.graph_objects.Figure`, to look at and to change."""
-        with _needed("plotly"):
+        """Return the figure as a `plotly.graph_objects.Figure`."""
+        with _required("plotly"):
             from allweather.plots import plotly_backend
-        return plotly_backend.figure(self)
+        return plotly_backend.draw(self)
 
     def matplotlib(self) -> Any:
-        """The figure as a `matplotlib.figure.Figure`, for print."""
-        with _needed("matplotlib"):
+        """Return the figure as a `matplotlib.figure.Figure`."""
+        with _required("matplotlib"):
             from allweather.plots import matplotlib_backend
-        return matplotlib_backend.figure(self)
+        return matplotlib_backend.draw(self)
 
     def show(self) -> None:
-        """Open it where plotly shows figures: a notebook, or a browser."""
+        """Show the figure in a notebook or a browser."""
         self.plotly().show()
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure to a file.
+        """Write the figure to a file and return its path.
 
         Args:
             path: ends in .html or .json (plotly), or in .png, .pdf or .svg (matplotlib).
+
+        Raises:
+            InvalidInput: if the ending is unknown or the file cannot be written.
         """
         target = Path(path)
-        known = [*SCREEN, *PRINTED]
+        known = [*PLOTLY, *MATPLOTLIB]
         require(target.suffix.lower() in known, "Picture.save(path=...)", f"end in one of {', '.join(known)}", path)
         write = self._writer(target.suffix.lower())
         try:
             write(target)
-        except OSError as problem:
-            raise InvalidInput(f"`{target}` cannot be written: {problem}") from None
+        except OSError as error:
+            raise InvalidInput(f"cannot be written: {error}", where=str(target)) from None
         return target
 
     def _writer(self, kind: str) -> Callable[[Path], object]:
-        if kind in PRINTED:
+        if kind in MATPLOTLIB:
             drawn = self.matplotlib()
             return lambda target: drawn.savefig(target, dpi=150)
         figure = self.plotly()
@@ -88,8 +84,10 @@ class Picture:
 
 
 @contextmanager
-def _needed(package: str) -> Iterator[None]:
+def _required(package: str) -> Iterator[None]:
     try:
         yield
-    except ImportError as missing:
-        raise InvalidInput(f"figures need {package}: pip install 'allweather[plots]' ({missing})") from None
+    except ImportError as error:
+        raise InvalidInput(
+            f"figures need {package} ({error})", remedy="install it with `pip install 'allweather[plots]'`"
+        ) from None

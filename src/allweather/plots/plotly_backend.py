@@ -1,4 +1,4 @@
-"""Pictures on a screen: plotly figures, which answer to the mouse."""
+"""Draw figures with plotly, for the screen."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from allweather.plots.figure_data import FigureData
 from allweather.plots.marks import GREY, Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
-from allweather.plots.picture import Picture
 
 SYMBOLS = {
     "circle": "circle",
@@ -25,19 +25,19 @@ HEIGHT = 360
 """Pixels of a row of panels."""
 
 
-def figure(picture: Picture) -> go.Figure:
-    """The picture, drawn; texts are shown as they are, whatever they contain."""
-    rows, columns = picture.shape
-    heated = any(isinstance(mark, Heat) for panel in picture.panels for mark in panel.marks)
+def draw(figure: FigureData) -> go.Figure:
+    """Draw a figure; texts are escaped, so that a name such as `<b>` is shown as it is."""
+    rows, columns = figure.shape
+    heated = any(isinstance(mark, Heat) for panel in figure.panels for mark in panel.marks)
     drawn = make_subplots(
         rows,
         columns,
-        subplot_titles=[_text(panel.title) for panel in picture.panels],
+        subplot_titles=[_text(panel.title) for panel in figure.panels],
         horizontal_spacing=(0.2 if heated else 0.13) / max(columns - 1, 1),
         vertical_spacing=0.28 / max(rows, 1),
     )
     named: set[str] = set()
-    for place, panel in enumerate(picture.panels):
+    for place, panel in enumerate(figure.panels):
         row, column = place // columns + 1, place % columns + 1
         for mark in panel.marks:
             for trace in _traces(mark, drawn, (row, column)):
@@ -55,7 +55,7 @@ def figure(picture: Picture) -> go.Figure:
         legend={"orientation": "h", "yanchor": "top", "y": -0.24 / rows, "x": 0},
         hovermode="closest",
         barmode="group",
-        meta={"title": _text(picture.title), "says": _text(picture.says)},
+        meta={"title": _text(figure.title), "says": _text(figure.says)},
     )
     return drawn
 
@@ -65,14 +65,14 @@ def _text(text: str) -> str:
 
 
 def _places(values: Any) -> list[Any]:
-    """Numbers as they are, names of categories as text."""
+    """Return positions; names of categories are escaped."""
     listed = np.asarray(values).tolist()
     return [_text(each) if isinstance(each, str) else each for each in listed]
 
 
 @functools.singledispatch
 def _traces(mark: Mark, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
-    raise TypeError(f"no way to draw {mark!r}")
+    raise TypeError(f"unknown mark {mark!r}")
 
 
 @_traces.register
@@ -126,15 +126,8 @@ def _(mark: Dots, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
 
 @_traces.register
 def _(mark: Bars, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
-    return [
-        go.Bar(
-            x=_places(mark.x),
-            y=_places(mark.heights),
-            name=_text(mark.name),
-            width=mark.width,
-            marker={"color": mark.colour, "line": {"width": 0}},
-        )
-    ]
+    style = {"color": mark.colour, "line": {"width": 0}}
+    return [go.Bar(x=_places(mark.x), y=_places(mark.heights), name=_text(mark.name), width=mark.width, marker=style)]
 
 
 @_traces.register
@@ -167,7 +160,7 @@ def _(mark: Rule, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
     style = {"color": mark.colour, "dash": mark.dash, "width": 1.5}
     at = _text(mark.at) if isinstance(mark.at, str) else mark.at
     (drawn.add_vline if mark.axis == "x" else drawn.add_hline)(at, row=place[0], col=place[1], line=style)
-    # A rule has no entry in the legend of its own.
+    # Shapes have no entry in the legend, so an empty trace adds it.
     return [go.Scatter(x=[None], y=[None], mode="lines", name=_text(mark.name), line=style)]
 
 

@@ -1,4 +1,4 @@
-"""What a decision is worth along each of its variables."""
+"""Figure of the objective along each decision variable."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ import numpy as np
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
-from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places, short, told, worded
+from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places
+from allweather.plots.labels import format_row, format_value, objective_label
 from allweather.plots.marks import BLUE, VERMILLION, Dots, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
 from allweather.space.variables import Value, Variable
 from allweather.study import Study
 
 POINTS = 41
-MOST = 6
-"""Panels."""
+MAX_PANELS = 6
 
 
 def profile(study: Study, objective: Objective | None = None, variable: str | None = None) -> Picture:
-    """The objective along each decision variable, the others being as recommended, with 90% credible bands.
+    """Plot the objective along each decision variable with 90% credible bands, the others as recommended.
 
     Args:
         study: with at least one complete trial.
-        objective: shown and recommended for, instead of the study's.
-        variable: the only one to show, if not all (of many, the first six).
+        objective: instead of that of the study.
+        variable: show only this one; by default the first six.
+
+    Returns:
+        The figure.
 
     Example:
         >>> from allweather import Context, Real, Space
@@ -34,19 +37,19 @@ def profile(study: Study, objective: Objective | None = None, variable: str | No
         'order'
     """
     outlook = study.outlook(objective=objective)
-    names = chosen(outlook.space.decisions, variable, "plots.profile(variable=...)")[:MOST]
-    wanted = worded(outlook.belief.objective)
+    names = chosen(outlook.space.decisions, variable, "plots.profile(variable=...)")[:MAX_PANELS]
+    label = objective_label(outlook.belief.objective)
     seen = outlook.lighter()
-    panels = [_panel(seen, name, outlook.space.decisions[name], wanted) for name in names]
+    panels = [_panel(seen, name, outlook.space.decisions[name], label) for name in names]
     middle = seen.objectives([outlook.decision]).middle[0]
     says = (
-        f"The {wanted} along each variable, the others being as recommended; it is {short(float(middle))} at the "
-        f"recommended decision, {told(outlook.decision)}."
+        f"The objective ({label}) along each decision variable, the others as recommended; it is "
+        f"{format_value(float(middle))} at the recommended decision, {format_row(outlook.decision)}."
     )
-    return Picture("What a decision is worth", says, tuple(panels))
+    return Picture("Objective profile", says, tuple(panels))
 
 
-def _panel(outlook: Outlook, name: str, variable: Variable, wanted: str) -> Panel:
+def _panel(outlook: Outlook, name: str, variable: Variable, label: str) -> Panel:
     values = _allowed(outlook, name, grid(variable, POINTS))
     rows = [{**outlook.decision, name: value} for value in values]
     low, middle, high = outlook.objectives(rows)
@@ -57,26 +60,26 @@ def _panel(outlook: Outlook, name: str, variable: Variable, wanted: str) -> Pane
     marks: tuple[Mark, ...]
     if is_numeric(variable):
         marks = (
-            Ribbon(x, low, high, "90% credible", BLUE),
+            Ribbon(x, low, high, "90% credible interval", BLUE),
             Line(x, middle, "objective", BLUE),
             Line(x, mean, "mean outcome", VERMILLION, "dot"),
             at,
         )
     else:
         marks = (
-            Dots(x, low, "90% credible", BLUE, "tick"),
-            Dots(x, high, "90% credible", BLUE, "tick"),
+            Dots(x, low, "90% credible interval", BLUE, "tick"),
+            Dots(x, high, "90% credible interval", BLUE, "tick"),
             Dots(x, middle, "objective", BLUE),
             Dots(x, mean, "mean outcome", VERMILLION, "diamond"),
         )
-    return Panel(f"Along {name}", name, wanted, marks, log_x=is_log(variable))
+    return Panel(f"Objective versus {name}", name, label, marks, log_x=is_log(variable))
 
 
 def _allowed(outlook: Outlook, name: str, values: list[Value]) -> list[Value]:
-    """The values that decisions may take while the other variables are as recommended."""
+    """Return the values that meet the constraints while the other variables are as recommended."""
     limits = [limit for limit in outlook.constraints if name in limit.coefficients]
     rows = [{**outlook.decision, name: value} for value in values]
     kept = [v for v, row in zip(values, rows, strict=True) if all(limit.holds(row, 1e-9) for limit in limits)]
     if not kept:
-        raise InvalidInput(f"`plots.profile(variable={name!r})` has no value but the recommended one to show")
+        raise InvalidInput("has no feasible value but the recommended one", where=f"plots.profile(variable={name!r})")
     return kept

@@ -1,4 +1,4 @@
-"""How a study has come along: outcomes, what it would have recommended, and what it has cost."""
+"""Figure of the progress of a study: outcomes, objective of the recommendation, regret and cost."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from allweather.benchmark.regret import Judge, Measure
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
-from allweather.plots.axes import short, told, worded
+from allweather.plots.labels import format_row, format_value, objective_label
 from allweather.plots.marks import BLUE, GREEN, GREY, PURPLE, VERMILLION, Dots, Line, Mark, Panel, Ribbon
 from allweather.plots.picture import Picture
 from allweather.problems import Problem
 from allweather.study import Study
 
 LOOKS = 24
-"""Times, at most, at which it is asked what would have been recommended."""
+"""Past recommendations that are computed, at most."""
 SHOWN = 2000
 """Outcomes that are drawn, at most."""
 LARGEST = 1024
-"""Complete trials up to which the past is computed again: beyond, it would take longer than anyone waits."""
+"""Complete trials up to which past recommendations are computed; beyond, it would take too long."""
 
 
 def progress(
     study: Study, objective: Objective | None = None, problem: Problem | None = None, measure: Measure | None = None
 ) -> Picture:
-    """The outcomes, the objective of what would have been recommended after each trial, and what was spent.
+    """Plot the outcomes, the objective of the decision recommended after each trial, and the cost spent.
 
-    The objective is shown as it was believed then, with 90% credible bands, and as the same decisions are judged now,
-    with all data: what was learned is where the two meet.
+    The objective is estimated twice: with the data at the time, with 90% credible bands, and with all data.
 
     Args:
         study: with at least one complete trial.
-        objective: shown and recommended for, instead of the study's.
-        problem: the test problem the study is about, where the truth is known: shows regret.
-        measure: what regret is measured by; by default the mean outcome under the true law.
+        objective: instead of that of the study.
+        problem: the test problem of the study; adds the true regret.
+        measure: of the regret; by default the mean outcome under the true distribution.
+
+    Returns:
+        The figure.
 
     Example:
         >>> from allweather import Context, Real, Space
@@ -47,9 +49,7 @@ def progress(
     table = study.trials()
     complete = table[table["state"] == "complete"]
     if complete.empty:
-        raise InvalidInput(
-            "`plots.progress(study=...)` needs at least one complete trial (context and value), got none"
-        )
+        raise InvalidInput("needs at least one complete trial (context and value)", where="plots.progress(study=...)")
     now = study.outlook(objective=objective).lighter()
     recent = min(len(complete), LARGEST)
     known = np.unique(np.linspace(1, recent, min(LOOKS, recent)).round().astype(int))
@@ -63,15 +63,15 @@ def progress(
         panels.append(_spent(table))
     reached = now.objectives([now.decision]).middle[0]
     says = (
-        f"After {len(complete)} complete trials the recommended decision is {told(now.decision)}; its "
-        f"{worded(now.belief.objective)} is {short(float(reached))}."
+        f"After {len(complete)} complete trials the recommended decision is {format_row(now.decision)}; its "
+        f"{objective_label(now.belief.objective)} is {format_value(float(reached))}."
     )
     return Picture("Progress", says, tuple(panels))
 
 
 def _outcomes(complete: pd.DataFrame) -> Panel:
     shown = complete.iloc[np.unique(np.linspace(0, len(complete) - 1, min(SHOWN, len(complete))).round().astype(int))]
-    texts = [f"trial {number}: {short(float(value))}" for number, value in shown["value"].items()]
+    texts = [f"trial {number}: {format_value(float(value))}" for number, value in shown["value"].items()]
     return Panel(
         "Outcomes",
         "trial",
@@ -85,13 +85,13 @@ def _objective(now: Outlook, past: list[Outlook], times: np.ndarray) -> Panel:
     then = np.where(np.isfinite(then), then, np.nan)
     low, middle, high = then.T
     marks: tuple[Mark, ...] = (
-        Ribbon(times, low, high, "90% credible then", BLUE),
-        Line(times, middle, "as believed then", BLUE, "dash"),
+        Ribbon(times, low, high, "90% credible interval at the time", BLUE),
+        Line(times, middle, "estimate at the time", BLUE, "dash"),
     )
-    if len({outlook.control for outlook in [now, *past]}) == 1:  # else decisions are of different variables
+    if len({outlook.control for outlook in [now, *past]}) == 1:  # otherwise decisions have different variables
         judged = now.objectives([outlook.decision for outlook in past]).middle
-        marks = (*marks, Line(times, judged, "as judged now", VERMILLION))
-    wanted = worded(now.belief.objective)
+        marks = (*marks, Line(times, judged, "estimate with all data", VERMILLION))
+    wanted = objective_label(now.belief.objective)
     return Panel("Objective of the recommended decision", "complete trials", wanted, marks)
 
 
@@ -110,5 +110,8 @@ def _regret(past: list[Outlook], times: np.ndarray, problem: Problem, measure: M
 def _spent(table: pd.DataFrame) -> Panel:
     spent = table["cost"].fillna(0.0).cumsum()
     return Panel(
-        "Cost", "trial", "cost spent", (Line(table.index.to_numpy(), spent.to_numpy(), "spent", PURPLE, steps=True),)
+        "Cost",
+        "trial",
+        "cost spent",
+        (Line(table.index.to_numpy(), spent.to_numpy(), "cost spent", PURPLE, steps=True),),
     )

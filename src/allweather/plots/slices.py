@@ -1,4 +1,4 @@
-"""What the surrogate believes over one decision variable and one context."""
+"""Figure of the posterior over one decision variable and one context."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pandas as pd
 
 from allweather.engine.posterior_view import Outlook
 from allweather.objectives import Objective
-from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places, short, told
+from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places
+from allweather.plots.labels import format_row, format_value
 from allweather.plots.marks import BLACK, BLUE, VERMILLION, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
 from allweather.space.variables import Value
@@ -17,29 +18,32 @@ from allweather.study import Study
 
 POINTS = 41
 SHOWN = 1000
-"""Observations that are drawn, the newest ones."""
+"""Observations that are drawn, the latest ones."""
 
 
 def slices(
     study: Study, objective: Objective | None = None, decision: str | None = None, context: str | None = None
 ) -> Picture:
-    """The expected outcome and its uncertainty over a decision variable and a context, with what was observed.
+    """Plot the posterior mean and standard deviation of the outcome over a decision variable and a context.
 
-    The other decision variables are as recommended, the other contexts as is most believed. Without contexts: the
-    outcome along the decision variable.
+    The other decision variables are as recommended, the other contexts at their median or most likely option. Without
+    contexts: the posterior along the decision variable. Observations are rings.
 
     Args:
         study: with at least one complete trial.
-        objective: recommended for, instead of the study's.
+        objective: instead of that of the study.
         decision: the decision variable; by default the first.
         context: the context; by default the first.
+
+    Returns:
+        The figure.
 
     Example:
         >>> from allweather import Context, Real, Space
         >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
         >>> _ = study.add([{"order": o / 4, "demand": d, "value": min(o / 4, d)} for o in range(5) for d in (0.2, 0.6)])
         >>> [panel.title for panel in slices(study).panels]
-        ['Expected outcome', 'Its standard deviation']
+        ['Expected outcome', 'Standard deviation']
     """
     outlook = study.outlook(objective=objective)
     across = chosen(outlook.space.decisions, decision, "plots.slices(decision=...)")[0]
@@ -56,15 +60,15 @@ def _complete(study: Study) -> pd.DataFrame:
 
 
 def _texts(table: pd.DataFrame) -> list[str]:
-    return [f"trial {number}: {short(float(value))}" for number, value in table["value"].items()]
+    return [f"trial {number}: {format_value(float(value))}" for number, value in table["value"].items()]
 
 
 def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Picture:
     x, y = outlook.space.decisions[across], outlook.space.contexts[up]
-    usual = _usual(outlook)
+    typical = _typical_context(outlook)
     xs, ys = grid(x, POINTS), grid(y, POINTS)
     mean, sd = outlook.outcomes(
-        [{**outlook.decision, across: value} for value in xs], [{**usual, up: value} for value in ys]
+        [{**outlook.decision, across: value} for value in xs], [{**typical, up: value} for value in ys]
     )
     seen = Dots(
         places(x, table[across]),
@@ -80,15 +84,15 @@ def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Pictur
     def panel(title: str, values: np.ndarray, name: str) -> Panel:
         return Panel(title, across, up, (Heat(places(x, xs), places(y, ys), values.T, name), seen, at), **logs)
 
-    rest = {name: value for name, value in {**outlook.decision, **usual}.items() if name not in (across, up)}
-    held = f", at {told(rest)}" if rest else ""
-    says = f"Expected outcome and its standard deviation over {across} and {up}{held}; rings are what was observed."
-    panels = (panel("Expected outcome", mean, "outcome"), panel("Its standard deviation", sd, "deviation"))
-    return Picture("What is believed about outcomes", says, panels)
+    rest = {name: value for name, value in {**outlook.decision, **typical}.items() if name not in (across, up)}
+    held = f", at {format_row(rest)}" if rest else ""
+    says = f"Posterior mean and standard deviation of the outcome over {across} and {up}{held}; rings are observations."
+    panels = (panel("Expected outcome", mean, "outcome"), panel("Standard deviation", sd, "sd"))
+    return Picture("Posterior of the outcome", says, panels)
 
 
-def _usual(outlook: Outlook) -> dict[str, Value]:
-    """The context that is most believed in the middle of what may happen: medians, and the likeliest options."""
+def _typical_context(outlook: Outlook) -> dict[str, Value]:
+    """Return a typical context: medians of numbers, and the most likely options."""
     table = outlook.contexts()
     found: dict[str, Value] = {}
     for name, variable in outlook.space.contexts.items():
@@ -102,17 +106,20 @@ def _usual(outlook: Outlook) -> dict[str, Value]:
 
 
 def _along(outlook: Outlook, across: str, table: pd.DataFrame) -> Picture:
-    """Without contexts: a curve with its band."""
+    """Plot the posterior along one variable, without contexts."""
     variable = outlook.space.decisions[across]
     values = grid(variable, 2 * POINTS)
     mean, sd = outlook.outcomes([{**outlook.decision, across: value} for value in values], [{}])
     middle, spread = mean[:, 0], 1.645 * sd[:, 0]
     x = places(variable, values)
     seen = Dots(places(variable, table[across]), table["value"].to_numpy(), "observed", BLACK, "ring", _texts(table))
-    believed: tuple[Mark, ...] = (Dots(x, middle, "expected", BLUE),)
+    posterior: tuple[Mark, ...] = (Dots(x, middle, "posterior mean", BLUE),)
     if is_numeric(variable):
-        believed = (Ribbon(x, middle - spread, middle + spread, "90% credible"), Line(x, middle, "expected"))
+        posterior = (
+            Ribbon(x, middle - spread, middle + spread, "90% credible interval"),
+            Line(x, middle, "posterior mean"),
+        )
     at = Rule(place(variable, outlook.decision[across]), "recommended", VERMILLION, "dash")
-    panel = Panel("Expected outcome", across, "outcome", (*believed, seen, at), log_x=is_log(variable))
-    says = f"Expected outcome along {across}, the other variables being as recommended: {told(outlook.decision)}."
-    return Picture("What is believed about outcomes", says, (panel,))
+    panel = Panel("Expected outcome", across, "outcome", (*posterior, seen, at), log_x=is_log(variable))
+    says = f"Posterior mean of the outcome along {across}, the others as recommended: {format_row(outlook.decision)}."
+    return Picture("Posterior of the outcome", says, (panel,))

@@ -1,0 +1,103 @@
+"""Figures of regret with matplotlib: one panel per problem, one line per method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from allweather.benchmark.cost_summaries import at_costs, settled
+from allweather.benchmark.summaries import standard_error
+
+PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7F7F7F", "#6A3D9A"]
+POINTS = 201
+"""Of the common grid of costs."""
+FLOOR = 1e-5
+"""Lower regrets are drawn here, since the optima are not more accurate."""
+
+
+def figure(results: pd.DataFrame, path: Path, column: str = "cumulative", log: bool = False) -> Path:
+    """Draw mean regret and a band of one standard error against the step, one panel per problem and measure.
+
+    Args:
+        results: of a campaign without control sets.
+        path: of the file; its folder is created.
+        column: `cumulative`, `regret` or `simple`.
+        log: whether the vertical axis is logarithmic.
+
+    Returns:
+        The path.
+    """
+
+    def draw(axis: Any, runs: pd.DataFrame, method: str, colour: str) -> None:
+        by_step = runs.dropna(subset=[column]).groupby("step")[column]
+        mean, error = by_step.mean(), by_step.agg(standard_error).fillna(0.0)
+        _band(axis, mean, mean - error, mean + error, method, colour)
+
+    blocks = results.groupby(["problem", "measure"], sort=False)
+    panels = {f"{name} ({measure})": block for (name, measure), block in blocks}
+    axes = {"xlabel": "iteration", "ylabel": f"{column} regret", "yscale": "log" if log else "linear"}
+    return _draw_panels(panels, draw, axes, path)
+
+
+def figure_by_cost(results: pd.DataFrame, path: Path) -> Path:
+    """Draw mean simple regret and a band of one standard error against the cost spent, one panel per problem.
+
+    A diamond marks the mean cost after which a method chose the optimal control set only.
+
+    Args:
+        results: of a campaign with control sets.
+        path: of the file; its folder is created.
+
+    Returns:
+        The path.
+    """
+    largest = results.groupby("problem")["spent"].max()
+
+    def draw(axis: Any, runs: pd.DataFrame, method: str, colour: str) -> None:
+        costs = np.linspace(0, largest[runs["problem"].iloc[0]], POINTS)
+        wide = at_costs(runs, costs).pivot(index="spent", columns="seed", values="simple").dropna()
+        mean, error = wide.mean(axis=1).clip(lower=FLOOR), wide.apply(standard_error, axis=1).fillna(0.0)
+        _band(axis, mean, (mean - error).clip(lower=FLOOR), mean + error, method, colour)
+        start = settled(runs)["settled"].mean()
+        if len(mean) and np.isfinite(start):
+            height = float(np.interp(start, mean.index, mean))
+            axis.plot([start], [height], marker="D", color=colour, markersize=6, linestyle="none")
+
+    panels = {str(name): block for name, block in results.groupby("problem", sort=False)}
+    return _draw_panels(panels, draw, {"xlabel": "cost spent", "ylabel": "simple regret", "yscale": "log"}, path)
+
+
+def _band(axis: Any, mean: pd.Series, low: pd.Series, high: pd.Series, method: str, colour: str) -> None:
+    axis.plot(mean.index, mean, color=colour, label=method)
+    axis.fill_between(mean.index, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def _draw_panels(
+    panels: Mapping[str, pd.DataFrame],
+    draw: Callable[[Any, pd.DataFrame, str, str], None],
+    axes: Mapping[str, str],
+    path: Path,
+) -> Path:
+    """Draw each method of each panel, and write the file."""
+    import matplotlib.figure
+
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    drawing = matplotlib.figure.Figure(figsize=(5 * columns, 3.6 * rows), layout="constrained")
+    grid: Any = drawing.subplots(rows, columns, squeeze=False)
+    methods = sorted({method for block in panels.values() for method in block["method"].unique()})
+    colours = dict(zip(methods, PALETTE * 3, strict=False))
+    for axis, (title, block) in zip(grid.flat, panels.items(), strict=False):
+        for method, runs in block.groupby("method"):
+            draw(axis, runs, str(method), colours[str(method)])
+        axis.set(title=title, **axes)
+    for axis in list(grid.flat)[len(panels) :]:
+        axis.set_axis_off()
+    grid.flat[0].legend(frameon=False, fontsize=7)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(path, dpi=130)
+    return path

@@ -1,0 +1,68 @@
+"""Text of values, distances and objectives for titles, legends and captions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from allweather._utils.registry import kebab
+from allweather.distances import Distance
+from allweather.objectives import Objective
+from allweather.space.variables import Value
+
+
+def format_value(value: Value) -> str:
+    """Format a value with four significant digits.
+
+    Example:
+        >>> format_value(0.123456), format_value("oak"), format_value(3)
+        ('0.1235', 'oak', '3')
+    """
+    return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # adding 0.0 turns -0.0 into 0.0
+
+
+def format_row(row: Mapping[str, Value]) -> str:
+    """Format named values on one line.
+
+    Example:
+        >>> format_row({"order": 0.25, "wood": "oak"})
+        'order = 0.25, wood = oak'
+    """
+    return ", ".join(f"{name} = {format_value(value)}" for name, value in row.items())
+
+
+def distance_label(distance: Distance) -> str:
+    """Return the name of a distance in plain words.
+
+    Example:
+        >>> from allweather import KL, TotalVariation, Wasserstein
+        >>> [distance_label(each) for each in (TotalVariation(0.2), KL(1), Wasserstein(0.1))]
+        ['total variation', 'KL', 'Wasserstein distance']
+    """
+    name = type(distance).__name__
+    known = {"Wasserstein": "Wasserstein distance", "ChiSquared": "chi-squared divergence"}
+    return name if name.isupper() else known.get(name, kebab(name).replace("-", " "))
+
+
+def objective_label(objective: Objective) -> str:
+    """Return an objective and its settings in a few words.
+
+    Example:
+        >>> from allweather import DRO, CVaR, Expectation, TotalVariation
+        >>> objective_label(DRO(TotalVariation(0.2))), objective_label(Expectation()), objective_label(CVaR(0.1))
+        ('worst mean within 0.2 in total variation', 'mean', 'CVaR, level 0.1')
+    """
+    kind, distance = type(objective).__name__, getattr(objective, "distance", None)
+    if kind == "Expectation":
+        return "mean"
+    if kind == "WorstCase":
+        return "worst context"
+    if kind == "DRO" and distance is not None:
+        return f"worst mean within {format_value(float(distance.number))} in {distance_label(distance)}"
+    settings = [f"{name} {format_value(each)}" for name, each in vars(objective).items() if _is_setting(each)]
+    radius = [] if distance is None else [f"{format_value(float(distance.number))} in {distance_label(distance)}"]
+    return ", ".join([kind, *settings, *radius])
+
+
+def _is_setting(value: object) -> TypeGuard[Value]:
+    return isinstance(value, int | float | str) and not isinstance(value, bool)
