@@ -9,7 +9,16 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 import importlib
 from typing import Any
 
-from allweather.acquisition import UCB, Acquisition, Belief, ExpectedImprovement, FourierThompson, Random, Thompson
+from allweather.acquisition import (
+    UCB,
+    Acquisition,
+    Belief,
+    ExpectedImprovement,
+    FourierThompson,
+    ObjectiveUCB,
+    Random,
+    Thompson,
+)
 from allweather.contexts import (
     KDE,
     ContextModel,
@@ -166,6 +175,7 @@ __all__ = [
     "MinimaxApproximation",
     "NearBest",
     "Objective",
+    "ObjectiveUCB",
     "Observations",
     "Phi",
     "PowerLaw",

@@ -2,8 +2,9 @@
 
 from allweather.acquisition.base import Acquisition, Belief
 from allweather.acquisition.improvement import ExpectedImprovement
+from allweather.acquisition.objective_ucb import ObjectiveUCB
 from allweather.acquisition.random import Random
 from allweather.acquisition.thompson import FourierThompson, Thompson
 from allweather.acquisition.ucb import UCB
 
-__all__ = ["UCB", "Acquisition", "Belief", "ExpectedImprovement", "FourierThompson", "Random", "Thompson"]
+__all__ = ["UCB", "Acquisition", "Belief", "ExpectedImprovement", "FourierThompson", "ObjectiveUCB", "Random", "Thompson"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+import torch
 from torch import Tensor
 
 from allweather._utils.registry import Named
@@ -47,6 +48,12 @@ class Band:
 class Objective(Named, ABC):
     """An uncertainty objective: larger is better, whatever the objective."""
 
+    concave: ClassVar[bool] = False
+    """Whether it is a concave function of the values, such as a smallest mean over some distributions.
+
+    A concave objective is nowhere above its tangent, so that tangent's posterior bounds the objective's own.
+    """
+
     @abstractmethod
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The objective (...,) of `values` (..., n) at the reference's points."""
@@ -59,6 +66,22 @@ class Objective(Named, ABC):
         they are from a finite one.
         """
         return self(band.upper, reference)
+
+    def tangent(self, values: Tensor, reference: Reference) -> Tensor:
+        """The weights (..., n) of the objective's tangent at `values` (..., n), its gradient there.
+
+        For a smallest mean over some distributions this is the worst distribution itself.
+
+        Example:
+            >>> from allweather import CVaR
+            >>> reference = Reference.checked([[0.0], [1.0]], [0.5, 0.5])
+            >>> CVaR(0.5).tangent(torch.tensor([1.0, 3.0], dtype=torch.float64), reference).tolist()
+            [1.0, 0.0]
+        """
+        with torch.enable_grad():
+            moved = values.detach().requires_grad_()
+            (weights,) = torch.autograd.grad(self(moved, reference).sum(), moved)
+        return weights
 
     def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
         """A function that is never below `upper`, if there is one that is much cheaper: few decisions pass it."""

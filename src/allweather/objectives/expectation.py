@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -21,11 +22,17 @@ class Expectation(Objective):
         7.0
     """
 
+    concave: ClassVar[bool] = True
+
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The weighted mean."""
         values, reference = checked(self, values, reference)
         weights = reference.weights
         return values @ weights
+
+    def tangent(self, values: Tensor, reference: Reference) -> Tensor:
+        """The reference's weights (n,), the same for all decisions."""
+        return reference.weights
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class WorstCase(Objective):
         >>> WorstCase()(torch.tensor([4.0, 8.0]), reference).item()
         4.0
     """
+
+    concave: ClassVar[bool] = True
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The minimum."""

@@ -7,6 +7,7 @@ with the distance itself is exact; these stay so that the published methods can 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -29,6 +30,8 @@ class VarianceRegularised(Objective):
         >>> VarianceRegularised(0.25)(torch.tensor([1.0, 3.0]), reference).item()
         1.5
     """
+
+    concave: ClassVar[bool] = True
 
     radius: float | Schedule
 
@@ -59,6 +62,8 @@ class RangeRegularised(Objective):
         1.5
     """
 
+    concave: ClassVar[bool] = True
+
     radius: float | Schedule
 
     def __post_init__(self) -> None:
@@ -87,6 +92,8 @@ class LipschitzRegularised(Objective):
         >>> LipschitzRegularised(0.25)(torch.tensor([1.0, 3.0]), reference).item()
         1.5
     """
+
+    concave: ClassVar[bool] = True
 
     radius: float | Schedule
 

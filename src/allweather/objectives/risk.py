@@ -7,6 +7,7 @@ CVaR averages one sample too many, ours exactly the worst `level`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -26,6 +27,8 @@ class CVaR(Objective):
         >>> round(CVaR(0.4)(torch.tensor([1.0, 2.0, 3.0]), reference).item(), 12)
         1.5
     """
+
+    concave: ClassVar[bool] = True
 
     level: float
     """Share of the outcomes that counts; 1 is the mean."""
@@ -80,6 +83,8 @@ class MeanVariance(Objective):
         1.5
     """
 
+    concave: ClassVar[bool] = True
+
     penalty: float
 
     def __post_init__(self) -> None:
@@ -108,6 +113,8 @@ class EntropicRisk(Objective):
         >>> round(EntropicRisk(1.0)(torch.tensor([1.0, 3.0]), reference).item(), 4)
         1.5662
     """
+
+    concave: ClassVar[bool] = True
 
     aversion: float
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -79,6 +80,8 @@ class DRO(Objective):
         1.25
     """
 
+    concave: ClassVar[bool] = True
+
     distance: Distance
 
     def __post_init__(self) -> None:
@@ -87,6 +90,10 @@ class DRO(Objective):
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The worst expectation."""
         return self.distance.worst_case(values, reference).value
+
+    def tangent(self, values: Tensor, reference: Reference) -> Tensor:
+        """The worst distribution."""
+        return self.distance.worst_case(values.detach(), reference).weights
 
     def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
         """That of the distance, at the upper bound."""
@@ -108,6 +115,8 @@ class WorstCaseSensitivity(Objective):
         -1.0
     """
 
+    concave: ClassVar[bool] = True
+
     distance: Distance
 
     def __post_init__(self) -> None:
@@ -126,6 +135,8 @@ class WorstCaseSensitivity(Objective):
 @dataclass(frozen=True)
 class MeanRisk(Objective):
     """The mean plus `tradeoff` times the worst-case sensitivity (bocu, Eq. 5): v to first order in radius**rate."""
+
+    concave: ClassVar[bool] = True
 
     tradeoff: float
     distance: Distance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Generator, Tensor
@@ -27,6 +27,9 @@ class Moments(NamedTuple):
 class Field(ABC):
     """The posterior bound to a set of contexts: a function of decisions only."""
 
+    linear: ClassVar[bool] = True
+    """Whether weighted sums over the contexts are Gaussian, or taken for it."""
+
     @abstractmethod
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation (b, n) for decisions (b, d_x) at every context, differentiable."""
@@ -34,6 +37,23 @@ class Field(ABC):
     def mean(self, decisions: Tensor) -> Tensor:
         """The mean (b, n) alone."""
         return self(decisions).mean
+
+    def combination(self, decisions: Tensor, weights: Tensor) -> Moments:
+        """Mean and standard deviation (b,) of weighted sums of values over the contexts, differentiable in decisions.
+
+        Without a joint law of the contexts' values the standard deviation is its upper bound `|weights| . sd`.
+
+        Args:
+            decisions: (b, d_x).
+            weights: (n,) the same for all decisions, or (b, n) one row each; they are constants.
+        """
+        mean, sd = self(decisions)
+        return Moments((mean * weights).sum(-1), (sd * weights.abs()).sum(-1))
+
+    def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
+        """The upper confidence bound (b,) of weighted sums over the contexts, weights as in `combination`."""
+        mean, sd = self.combination(decisions, weights)
+        return mean + width * sd
 
     @abstractmethod
     def slopes(self, decisions: Tensor) -> Moments:

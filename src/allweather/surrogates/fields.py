@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from allweather.surrogates.base import Field, Moments
+from allweather.surrogates.gram import Gram
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.low_rank import EXACT, ROUGH, skeletons
 
@@ -46,18 +47,22 @@ class ProductField(Field):
 
     def __init__(self, data: Data, contexts: Tensor) -> None:
         kernel = data.kernel
-        self._data = data
+        self.data = data
         self._decisions, self._anchors = kernel.scaled(data.points)
         self._scaled = contexts / kernel.lengthscales[kernel.split :]
         self._correlations = kernel.factor(self._scaled, self._anchors)  # (n, t)
         signal = float((kernel.outputscale / data.noise).sqrt())
         self._skeletons = skeletons(kernel.factor, self._scaled, self._anchors, signal)
         self._use(EXACT)
+        self._shared: tuple[Tensor, Tensor, Tensor] | None = None
+        """The last weights that all decisions shared: these (n,), their covariances with the data (t,), variance ()."""
 
     def rough(self, chosen: Tensor) -> ProductField:
         """The field at some contexts, on a smaller skeleton still: standard deviations to a few per cent."""
         field = copy(self)
-        field.__dict__.pop("_context_slopes", None)
+        for name in ("_context_slopes", "_gram"):
+            field.__dict__.pop(name, None)
+        field._shared = None
         field._scaled, field._correlations = self._scaled[chosen], self._correlations[chosen]
         if self._skeletons.triangle is None:
             field._bones = field._correlations
@@ -73,7 +78,7 @@ class ProductField(Field):
 
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation at every context."""
-        data = self._data
+        data = self.data
         near = self.near(decisions)
         mean = (near * data.weights) @ self._correlations.T
         explained = _Explained.apply(near, self._bones, data.unroot)  # type: ignore[no-untyped-call]
@@ -83,12 +88,35 @@ class ProductField(Field):
 
     def mean(self, decisions: Tensor) -> Tensor:
         """The mean alone, which needs no variance."""
-        data = self._data
+        data = self.data
         return data.shift + data.scale * (data.mean + (self.near(decisions) * data.weights) @ self._correlations.T)
+
+    def combination(self, decisions: Tensor, weights: Tensor) -> Moments:
+        """Bayesian quadrature: O(t^2) per decision where all decisions share their weights, whatever n is."""
+        data = self.data
+        if weights.ndim > 1:
+            with_data, variance = weights @ self._correlations, self._gram.quadratic(weights)
+        else:
+            with_data, variance = self.shared(weights)
+        at_data = self.near(decisions) * with_data  # (b, t) covariances with the data
+        explained = (at_data @ data.unroot.T).square().sum(-1)
+        mean = data.shift * weights.sum(-1) + data.scale * (data.mean * weights.sum(-1) + at_data @ data.weights)
+        return Moments(mean, data.scale * _root(data.kernel.outputscale * variance, explained))
+
+    def shared(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """What weights (n,) of all decisions come down to: correlations with the data (t,), prior variance ()."""
+        if self._shared is None or self._shared[0] is not weights:
+            self._shared = weights, weights @ self._correlations, self._gram.quadratic(weights)
+        return self._shared[1:]
+
+    @cached_property
+    def _gram(self) -> Gram:
+        """The correlations of the contexts with each other."""
+        return Gram(self.data.kernel.factor, self._scaled)
 
     def slopes(self, decisions: Tensor) -> Moments:
         """The derivatives in the context, from those of the kernel."""
-        data, slope = self._data, self._context_slopes
+        data, slope = self.data, self._context_slopes
         near = self.near(decisions)
         mean = torch.einsum("bt,nte->bne", near * data.weights, slope)
         half = (near[:, None, :] * self._correlations) @ data.unroot.T  # (b, n, t)
@@ -100,30 +128,30 @@ class ProductField(Field):
 
     def steepness(self, decisions: Tensor, width: float) -> Tensor:
         """Its gradient in closed form, since this is what costs most where it is asked for."""
-        near, data = self.near(decisions), self._data
+        near, data = self.near(decisions), self.data
         steepest: Tensor = _Steepest.apply(near, self._correlations, self._context_slopes, data, width)  # type: ignore[no-untyped-call]
         return data.scale * steepest
 
     @cached_property
     def _context_slopes(self) -> Tensor:
         """(n, t, d_c) of the correlations."""
-        kernel = self._data.kernel
+        kernel = self.data.kernel
         return kernel.factor.slopes(self._scaled, self._anchors) / kernel.lengthscales[kernel.split :]
 
     def near(self, decisions: Tensor) -> Tensor:
         """Prior covariances (b, t) with the data as far as the decisions decide them."""
-        kernel = self._data.kernel
+        kernel = self.data.kernel
         return kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], self._decisions)
 
     def _in_units(self, mean: Tensor, explained: Tensor) -> Moments:
-        data = self._data
+        data = self.data
         sd = _root(data.kernel.outputscale, explained)
         return Moments(data.shift + data.scale * (data.mean + mean), data.scale * sd)
 
 
 def _root(prior: Tensor, explained: Tensor) -> Tensor:
     # Rounding may explain slightly more than there is.
-    return (prior - explained).clamp_min(1e-12 * prior).sqrt()
+    return (prior - explained).maximum(1e-12 * prior).sqrt()
 
 
 class _Explained(torch.autograd.Function):

@@ -9,16 +9,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from allweather.errors import InvalidInput, is_number, require, require_number
+from allweather.errors import InvalidInput, is_number, require, require_count, require_number
 from allweather.space import Space
-from allweather.surrogates.base import Surrogate
+from allweather.surrogates.base import Posterior, Surrogate
+from allweather.surrogates.hyperposterior import hyperparameter_draws
 from allweather.surrogates.kernels import require_family
+from allweather.surrogates.leave_one_out import log_predictive_density
 from allweather.surrogates.likelihood import Evidence, Hyperparameters
+from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
+from allweather.surrogates.warp import Warp
+from allweather.surrogates.warped import WarpedPosterior
 
 NO_NOISE = 1e-6
 """Variance of the noise that stands for none, in units of the outcomes' variance: keeps linear algebra sound."""
+FEW = 10
+"""With fewer outcomes for every column hyperparameters are averaged over, where that is wanted."""
+GAINED = 0.1
+"""A transform must raise the leave-one-out log density by so much for every outcome."""
 ENOUGH = 1024
 """Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
 
@@ -47,6 +56,14 @@ class GP(Surrogate):
     """Standard deviation of the noise; fitted if not given. 0 stands for a thousandth of the outcomes' deviation."""
     mean: float | None = None
     """The prior's constant mean; fitted if not given."""
+    draws: int = 0
+    """Hyperparameters the posterior is averaged over while data are few; 0 for the best alone."""
+    transform: Literal["auto", "none"] = "none"
+    """`auto` transforms outcomes with heavy tails where that predicts them better (leave-one-out density).
+
+    Means, samples and objectives come back in the outcome's units. A noise, mean or outputscale that is given is one of
+    the outcomes as they are: then nothing is transformed.
+    """
 
     def __post_init__(self) -> None:
         require_family(self.kernel, "GP(kernel=...)")
@@ -61,6 +78,8 @@ class GP(Surrogate):
             require_number(self.noise, "GP(noise=...)", low=0)
         if self.mean is not None:
             require_number(self.mean, "GP(mean=...)")
+        require_count(self.draws, "GP(draws=...)")
+        require(self.transform in ("auto", "none"), "GP(transform=...)", "be auto or none", self.transform)
 
     def on(self, space: Space) -> Self:
         """This GP with its lengthscales by column of the space."""
@@ -79,29 +98,65 @@ class GP(Surrogate):
         """The same prior for outcomes times `sign`."""
         return self if self.mean is None else replace(self, mean=sign * self.mean)
 
-    def fit(self, observations: Observations, start: Hyperparameters | None = None) -> ProductPosterior:
-        """The posterior at the best hyperparameters found."""
+    def fit(self, observations: Observations, start: Hyperparameters | None = None) -> Posterior:
+        """The posterior at the best hyperparameters found, or averaged over some where data are few."""
         if not len(observations):
             raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
-        points, values = observations.joint, observations.values
+        fitted = self._fitted(observations, start, warped=False)
+        warp = self._warp(observations)
+        if warp is not None:
+            other = self._fitted(_warped(observations, warp), start, warped=True)
+            plain, transformed = self._best(observations, fitted), self._best(_warped(observations, warp), other)
+            gained = log_predictive_density(transformed) + float(warp.log_jacobian(observations.values).sum())
+            if gained - log_predictive_density(plain) > GAINED * len(observations):
+                fitted = other
+        return self.resume(observations, fitted)
+
+    def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
+        """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
+        warp = self._warp(observations) if fitted.warped else None
+        if warp is None:
+            return self._averaged(observations, fitted)
+        inner = self._averaged(_warped(observations, warp), fitted)
+        return WarpedPosterior.of(inner, warp, observations.values)
+
+    def _fitted(self, observations: Observations, start: Hyperparameters | None, warped: bool) -> Hyperparameters:
+        """The best hyperparameters found."""
+        values, d = observations.values, observations.joint.shape[1]
         shift, scale = centre_and_scale(values)
-        split, d = observations.decisions.shape[1], points.shape[1]
-        enough = _enough(len(values))
-        targets = (values - shift) / scale
-        evidence = Evidence(points[enough], targets[enough], self.kernel, split, self._free(d), self.mean is None)
-        typical = self._held(Hyperparameters.typical(d), shift, scale)
+        typical = self._held(replace(Hyperparameters.typical(d), warped=warped), shift, scale)
         starts = [typical]
-        if start is not None and len(start.lengthscales) == d:
+        if start is not None and len(start.lengthscales) == d and start.warped == warped:
             warm = self._held(start, shift, scale)
             # With many data the last optimum is near; with few, the best one may have moved far.
             starts = [warm, typical] if len(values) < 30 else [warm]
-        fitted, _ = min((evidence.fit(each) for each in starts), key=lambda found: found[1])
-        return ProductPosterior.of(self.kernel, split, fitted, points, values)
+        evidence = self._evidence(observations)
+        return min((evidence.fit(each) for each in starts), key=lambda found: found[1])[0]
 
-    def resume(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior:
-        """The posterior at these hyperparameters, as they are."""
+    def _averaged(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior | MixturePosterior:
+        best = self._best(observations, fitted)
+        if not self.draws or len(observations) >= FEW * observations.joint.shape[1]:
+            return best
+        drawn = hyperparameter_draws(self._evidence(observations), fitted, self.draws)
+        return MixturePosterior(best, tuple(self._best(observations, each) for each in drawn))
+
+    def _best(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior:
         split = observations.decisions.shape[1]
         return ProductPosterior.of(self.kernel, split, fitted, observations.joint, observations.values)
+
+    def _warp(self, observations: Observations) -> Warp | None:
+        """The transform to compare with, where outcomes have heavy tails and no unit of theirs is given."""
+        units = self.noise is not None or self.mean is not None or is_number(self.outputscale)
+        return None if self.transform == "none" or units else Warp.of(observations.values)
+
+    def _evidence(self, observations: Observations) -> Evidence:
+        """The outcomes that hyperparameters are fitted to, standardised."""
+        points, values = observations.joint, observations.values
+        shift, scale = centre_and_scale(values)
+        enough = _enough(len(values))
+        targets = (values - shift) / scale
+        split, free = observations.decisions.shape[1], self._free(points.shape[1])
+        return Evidence(points[enough], targets[enough], self.kernel, split, free, self.mean is None)
 
     def _free(self, d: int) -> np.ndarray:
         """(d + 2,) which hyperparameters the data choose."""
@@ -134,3 +189,7 @@ def _enough(count: int) -> np.ndarray:
     if count <= ENOUGH:
         return np.arange(count)
     return np.sort(np.random.default_rng(count).permutation(count)[:ENOUGH])
+
+
+def _warped(observations: Observations, warp: Warp) -> Observations:
+    return replace(observations, values=warp(observations.values))

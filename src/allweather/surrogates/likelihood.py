@@ -41,6 +41,8 @@ class Hyperparameters:
     noise: float
     """Variance of the noise."""
     mean: float
+    warped: bool = False
+    """Whether outcomes were transformed before they were standardised."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
@@ -82,8 +84,7 @@ class Evidence:
         """The best hyperparameters found from here, and minus the log of their posterior density."""
         logarithms = start.logarithms
         d = len(logarithms) - 2
-        names = ["lengthscale"] * d + ["outputscale", "noise"]
-        bounds = np.log([BOUNDS[name] for name in names])[self.free]
+        bounds = log_bounds(d)[self.free]
 
         def objective(moved: np.ndarray) -> tuple[float, np.ndarray]:
             full = logarithms.copy()
@@ -109,7 +110,7 @@ class Evidence:
         # What is held fixed comes back as it was given, not as exp(log(.)).
         held = [*start.lengthscales, start.outputscale, start.noise]
         chosen = [new if free else old for new, old, free in zip(natural, held, self.free, strict=True)]
-        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean), value
+        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean, start.warped), value
 
     def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
         """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""
@@ -130,7 +131,7 @@ class Evidence:
         pull = slope * covariance
         stretches = [_stretch(half, pull * steep) for half, steep in zip(scaled, steepness, strict=True)]
         gradient = np.concatenate([*stretches, [pull.sum(), np.trace(slope) * natural[-1]]])
-        density, density_gradient = self._log_prior(logarithms)
+        density, density_gradient = self.log_prior(logarithms)
         return float(value) - density, gradient - density_gradient, mean
 
     @cached_property
@@ -156,7 +157,7 @@ class Evidence:
         quadratic = linear + r**2 / 3
         return quadratic * np.exp(-r), 5 / 3 * linear / quadratic
 
-    def _log_prior(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
+    def log_prior(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
         """Log densities of the free hyperparameters (in their natural scale), and their gradient."""
         d = len(logarithms) - 2
         centre = np.concatenate([np.full(d, math.sqrt(2) + 0.5 * math.log(max(d, 1))), [0.0, -4.0]])
@@ -169,6 +170,12 @@ class Evidence:
         density[d] = logarithms[d] - 0.15 * scale + 2 * math.log(0.15)
         gradient[d] = 1 - 0.15 * scale
         return float(density[self.free].sum()), np.where(self.free, gradient, 0.0)
+
+
+def log_bounds(d: int) -> np.ndarray:
+    """(d + 2, 2) between which the logarithms of hyperparameters are fitted."""
+    names = ["lengthscale"] * d + ["outputscale", "noise"]
+    return np.log([BOUNDS[name] for name in names])
 
 
 def _stretch(scaled: np.ndarray, pull: np.ndarray) -> np.ndarray:

@@ -72,23 +72,27 @@ def pivoted_root(factor: Factor, points: Tensor, limit: int) -> Tensor | None:
         >>> root.shape[1] < 12, torch.allclose(root @ root.T, Factor(math.inf)(points, points), atol=1e-12)
         (True, True)
     """
+    root, remaining = truncated_root(factor, points, limit)
+    return root if float(remaining.max()) <= TOLERANCE else None
+
+
+def truncated_root(factor: Factor, points: Tensor, limit: int) -> tuple[Tensor, Tensor]:
+    """As `pivoted_root`, but as good as `limit` columns can be: the root (n, r), and the variances (n,) it lacks."""
     n = len(points)
     remaining = torch.ones(n, dtype=torch.float64)
     columns = torch.empty(limit, n, dtype=torch.float64)
-    for rank in range(limit + 1):
+    for rank in range(limit):
         pivot = int(remaining.argmax())
         variance = float(remaining[pivot])
         if variance <= TOLERANCE:
-            return columns[:rank].T.contiguous()
-        if rank == limit:
-            return None
+            return columns[:rank].T.contiguous(), remaining.clamp_min(0)
         row = factor.of((points - points[pivot]).square().sum(-1))
         if rank:
             row.addmv_(columns[:rank].T, columns[:rank, pivot], alpha=-1)
         columns[rank] = row.div_(variance**0.5)
         remaining.addcmul_(row, row, value=-1)
         remaining[pivot] = 0
-    return None
+    return columns.T.contiguous(), remaining.clamp_min(0)
 
 
 def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:

@@ -1,0 +1,105 @@
+"""Optimism about the objective itself, whose posterior is narrower than that of the outcomes it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.errors import require, require_count, require_number
+from allweather.objectives import Band, Expectation
+from allweather.schedules import Schedule, as_schedule
+
+FEATURES = 256
+"""Random cosines of each sample's prior part."""
+
+
+@dataclass(frozen=True)
+class ObjectiveUCB(Acquisition):
+    """An upper confidence bound of the objective, from the objective's own posterior (MATH).
+
+    `UCB` raises the outcome in every context at once; the outcomes of different contexts do not move together, so its
+    bound is too high. Here the standard deviation is that of the objective:
+
+    - of a mean in closed form (Bayesian quadrature), O(t^2) per decision however many contexts there are;
+    - of a concave objective (every worst case over distributions, CVaR, entropic risk and others) that of its tangent
+      at the posterior mean, which gives a bound that holds with probability `Phi(width)` at least;
+    - of any other objective over `samples` posterior samples.
+
+    Example:
+        >>> ObjectiveUCB(2.0).width
+        2.0
+    """
+
+    width: float | Schedule | Callable[[int], float] = 1.0
+    """Multiplies the standard deviation: a number, a schedule or a function of the step."""
+    samples: int = 64
+    """Posterior samples, where there is no closed form."""
+
+    def __post_init__(self) -> None:
+        if not callable(self.width):
+            require_number(self.width, "ObjectiveUCB(width=...)", low=0)
+        require_count(self.samples, "ObjectiveUCB(samples=...)", low=2)
+
+    def build(self, belief: Belief) -> Score:
+        """The bound that the objective allows for."""
+        width = as_schedule(self.width, "ObjectiveUCB(width=...)")(belief.progress)
+        require(width >= 0, f"ObjectiveUCB(width=...) at step {belief.step}", "be at least 0", width)
+        if isinstance(belief.objective, Expectation) and belief.field.linear:
+            return MeanBound(belief, width)
+        kind = TangentBound if belief.objective.concave else SampledBound
+        return with_rough(lambda known: kind(known, width, self.samples), belief)
+
+
+class MeanBound:
+    """Mean and standard deviation of a mean over contexts: nothing to save by fewer contexts."""
+
+    def __init__(self, belief: Belief, width: float) -> None:
+        self._field, self._weights, self._width = belief.field, belief.reference.weights, width
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,)."""
+        return self._field.upper(decisions, self._weights, self._width)
+
+
+class TangentBound:
+    """`v(mean) + width * sd(q . f)`, q the tangent of the objective v at the posterior mean."""
+
+    rough: TangentBound
+
+    def __init__(self, belief: Belief, width: float, samples: int = 0) -> None:
+        self._belief, self._width = belief, width
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,); its gradient holds the tangent fixed."""
+        belief = self._belief
+        mean = belief.field.mean(decisions)
+        weights = belief.objective.tangent(mean.detach(), belief.reference)
+        raised = belief.field.upper(decisions, weights, self._width) - (mean * weights).sum(-1)
+        return belief.objective(mean, belief.reference) + raised
+
+
+class SampledBound:
+    """Mean and standard deviation of the objective over posterior samples, drawn once."""
+
+    rough: SampledBound
+
+    def __init__(self, belief: Belief, width: float, samples: int) -> None:
+        self._belief, self._width = belief, width
+        self._paths = belief.surrogate.paths(belief.reference.points, samples, belief.generator, FEATURES)
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,)."""
+        sampled = self._belief.objective.upper(Band(self._paths(decisions)), self._belief.reference)
+        tiny = 1e-300  # the root of zero has no gradient
+        return sampled.mean(0) + self._width * (sampled.var(0) + tiny).sqrt()
+
+
+def with_rough(build: Callable[[Belief], TangentBound | SampledBound], belief: Belief) -> Score:
+    """The score of a belief, with that of the same belief on fewer contexts as its `rough` form."""
+    score, rough = build(belief), belief.rough()
+    if rough is not None:
+        score.rough = build(rough)  # type: ignore[assignment]
+    return score

@@ -1,0 +1,63 @@
+"""Quadratic forms of the contexts' correlations: the prior variance of a weighted sum over contexts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor
+
+from allweather.surrogates.kernels import Factor
+from allweather.surrogates.low_rank import truncated_root
+
+DENSE = 2048
+"""Up to so many contexts their correlations are kept as a matrix of 32 MiB at most."""
+BLOCK = 2**16
+"""Correlations computed at a time where they are not kept."""
+RANK = 512
+"""Columns of the low-rank root that stands for more of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """The correlation matrix of scaled contexts, computed when it is first needed.
+
+    Example:
+        >>> import torch
+        >>> gram = Gram(Factor(2.5), torch.zeros(2, 1, dtype=torch.float64))
+        >>> gram.quadratic(torch.tensor([0.5, 0.5], dtype=torch.float64)).item()
+        1.0
+    """
+
+    factor: Factor
+    contexts: Tensor
+    """(n, d_c) divided by the lengthscales."""
+
+    def quadratic(self, weights: Tensor) -> Tensor:
+        """`w' K w` (...,) of weights (..., n)."""
+        if weights.ndim == 1:
+            return self._shared(weights)
+        if len(self.contexts) <= DENSE:
+            return ((weights @ self._matrix) * weights).sum(-1)
+        root, rest = self._root
+        return (weights @ root).square().sum(-1) + weights.square() @ rest
+
+    def _shared(self, weights: Tensor) -> Tensor:
+        """One pass over half of the matrix, in blocks that stay in cache."""
+        used = weights.nonzero()[:, 0]
+        points, weights = self.contexts[used], weights[used]
+        total, rows = weights.new_zeros(()), max(1, BLOCK // max(len(points), 1))
+        for start in range(0, len(points), rows):
+            end = start + rows
+            block = self.factor(points[start:end], points[start:])
+            beyond = block[:, rows:] @ weights[end:]
+            total = total + weights[start:end] @ (block[:, :rows] @ weights[start:end] + 2 * beyond)
+        return total
+
+    @cached_property
+    def _matrix(self) -> Tensor:
+        return self.factor(self.contexts, self.contexts)
+
+    @cached_property
+    def _root(self) -> tuple[Tensor, Tensor]:
+        return truncated_root(self.factor, self.contexts, RANK)

@@ -1,0 +1,82 @@
+"""A posterior averaged over hyperparameters: an equal mixture of posteriors that differ in nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.surrogates.base import Paths, Posterior
+from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.mixture_field import MixtureField
+from allweather.surrogates.posterior import ProductPosterior
+
+
+@dataclass(frozen=True, eq=False)
+class MixturePosterior(Posterior):
+    """An equal mixture of posteriors of the same data."""
+
+    best: ProductPosterior
+    """At the hyperparameters that fit best."""
+    parts: tuple[ProductPosterior, ...]
+    """At draws of the hyperparameters."""
+
+    def field(self, contexts: Tensor) -> MixtureField:
+        """The fields of all parts."""
+        return MixtureField([part.field(contexts) for part in self.parts])
+
+    def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Each sample has hyperparameters of its own."""
+        return self._sampled(lambda part, n: part.paths(contexts, n, generator, features), count, generator)
+
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Each sample has hyperparameters of its own."""
+        return self._sampled(lambda part, n: part.fourier_paths(contexts, n, generator, features), count, generator)
+
+    def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
+        """Samples of the parts, as many of each, in no order."""
+        shares = self._shares(count, generator)
+        drawn = [part.draws(decisions, contexts, n, generator) for part, n in zip(self.parts, shares, strict=True) if n]
+        return torch.cat(drawn)[torch.randperm(count, generator=generator)]
+
+    def given(self, points: Tensor, values: Tensor | None = None) -> MixturePosterior:
+        """Every part after further outcomes."""
+        return self._each(lambda part: part.given(points, values))
+
+    def arranged(self, order: Sequence[int], split: int) -> MixturePosterior:
+        """Every part with its columns in another order."""
+        return self._each(lambda part: part.arranged(order, split))
+
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        """Those that fit best."""
+        return self.best.hyperparameters
+
+    @property
+    def information_gain(self) -> float:
+        """At the hyperparameters that fit best."""
+        return self.best.information_gain
+
+    def model(self) -> Any:
+        """The BoTorch model of the hyperparameters that fit best."""
+        return self.best.model()
+
+    def _each(self, change: Callable[[ProductPosterior], ProductPosterior]) -> MixturePosterior:
+        return replace(self, best=change(self.best), parts=tuple(change(part) for part in self.parts))
+
+    def _shares(self, count: int, generator: Generator) -> list[int]:
+        """How many of `count` samples each part gives: as equal as can be, the rest by lot."""
+        k = len(self.parts)
+        shares = torch.full((k,), count // k)
+        shares[torch.randperm(k, generator=generator)[: count % k]] += 1
+        return [int(share) for share in shares]
+
+    def _sampled(
+        self, sample: Callable[[ProductPosterior, int], Paths], count: int, generator: Generator
+    ) -> Paths:
+        shares = self._shares(count, generator)
+        paths = [sample(part, n) for part, n in zip(self.parts, shares, strict=True) if n]
+        return lambda decisions: torch.cat([path(decisions) for path in paths])

@@ -1,0 +1,134 @@
+"""A posterior of warped outcomes, in the outcomes' own units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather.surrogates.base import Field, Moments, Paths, Posterior
+from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.warp import Warp
+
+_NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
+NODES = torch.from_numpy(_NODES)
+SHARES = torch.from_numpy(_SHARES / math.sqrt(2 * math.pi))
+"""Gauss-Hermite quadrature of a standard normal law."""
+
+
+@dataclass(frozen=True, eq=False)
+class WarpedPosterior(Posterior):
+    """What a posterior of warped outcomes says about the outcomes themselves."""
+
+    inner: Any
+    """The posterior of warped outcomes."""
+    warp: Warp
+    limits: tuple[float, float]
+    """Warped outcomes beyond these are taken for these: nothing is known about tails that far out."""
+
+    @classmethod
+    def of(cls, inner: Posterior, warp: Warp, values: Tensor) -> WarpedPosterior:
+        """With limits as far beyond the outcomes (t,) as these are apart."""
+        warped = warp(values)
+        low, high = float(warped.min()), float(warped.max())
+        return cls(inner, warp, (2 * low - high, 2 * high - low))
+
+    def field(self, contexts: Tensor) -> WarpedField:
+        """The field of warped outcomes, and the way back."""
+        return WarpedField(self.inner.field(contexts), self)
+
+    def back(self, warped: Tensor) -> Tensor:
+        """Warped outcomes in their own units."""
+        return self.warp.inverse(warped.clamp(*self.limits))
+
+    def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Samples of warped outcomes, brought back."""
+        paths = self.inner.paths(contexts, count, generator, features)
+        return lambda decisions: self.back(paths(decisions))
+
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Samples of warped outcomes, brought back."""
+        paths = self.inner.fourier_paths(contexts, count, generator, features)
+        return lambda decisions: self.back(paths(decisions))
+
+    def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
+        """Samples of warped outcomes, brought back."""
+        return self.back(self.inner.draws(decisions, contexts, count, generator))
+
+    def given(self, points: Tensor, values: Tensor | None = None) -> WarpedPosterior:
+        """After further outcomes; without values they are the median ones."""
+        return replace(self, inner=self.inner.given(points, None if values is None else self.warp(values)))
+
+    def arranged(self, order: Sequence[int], split: int) -> WarpedPosterior:
+        """With its columns in another order."""
+        return replace(self, inner=self.inner.arranged(order, split))
+
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        """Those of the warped outcomes' GP."""
+        fitted: Hyperparameters = self.inner.hyperparameters
+        return fitted
+
+    @property
+    def information_gain(self) -> float | None:
+        """That of the warped outcomes' GP."""
+        gained: float | None = self.inner.information_gain
+        return gained
+
+
+class WarpedField(Field):
+    """Moments of outcomes by quadrature of the warped ones."""
+
+    linear = False
+
+    def __init__(self, inner: Field, posterior: WarpedPosterior) -> None:
+        self._inner, self._posterior = inner, posterior
+
+    def __call__(self, decisions: Tensor) -> Moments:
+        """Mean and standard deviation at every context."""
+        mean, sd = self._inner(decisions)
+        outcomes = self._posterior.back(mean[..., None] + sd[..., None] * NODES)
+        first = outcomes @ SHARES
+        second = (outcomes - first[..., None]).square() @ SHARES
+        tiny = 1e-300  # the root of zero has no gradient
+        return Moments(first, (second + tiny).sqrt())
+
+    def combination(self, decisions: Tensor, weights: Tensor) -> Moments:
+        """The mean, and the standard deviation to first order in the warped outcomes."""
+        inner, weighed = self._linearised(decisions, weights)
+        return Moments((self(decisions).mean * weights).sum(-1), self._inner.combination(decisions, weighed).sd)
+
+    def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
+        """Of the warped outcomes, raised together by as much as their weighted sum may rise, then brought back."""
+        inner, weighed = self._linearised(decisions, weights)
+        together = (weighed.abs() * inner.sd).sum(-1).clamp_min(1e-300)
+        share = self._inner.combination(decisions, weighed).sd / together
+        raised = inner.mean + width * share[:, None] * inner.sd
+        return (self._posterior.back(raised) * weights).sum(-1)
+
+    def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:
+        """The warped outcomes' moments, and the weights (b, n) that outcomes' weights are for them."""
+        inner = self._inner(decisions)
+        slope = self._posterior.warp.slope(inner.mean.detach().clamp(*self._posterior.limits))
+        return inner, weights * slope
+
+    def slopes(self, decisions: Tensor) -> Moments:
+        """By the chain rule through the quadrature."""
+        inner, change = self._inner(decisions), self._inner.slopes(decisions)
+        warped = inner.mean[..., None] + inner.sd[..., None] * NODES
+        low, high = self._posterior.limits
+        slope = self._posterior.warp.slope(warped.clamp(low, high)) * ((warped > low) & (warped < high))
+        outcomes, (mean, sd) = self._posterior.back(warped), self(decisions)
+        moved = slope[..., None] * (change.mean[..., None, :] + change.sd[..., None, :] * NODES[:, None])
+        rising = (moved * SHARES[:, None]).sum(-2)
+        spread = ((outcomes - mean[..., None])[..., None] * moved * SHARES[:, None]).sum(-2)
+        return Moments(rising, spread / sd[..., None])
+
+    def rough(self, chosen: Tensor) -> WarpedField:
+        """At some of the contexts."""
+        return WarpedField(self._inner.rough(chosen), self._posterior)
