@@ -7,4 +7,13 @@ from allweather.acquisition.random import Random
 from allweather.acquisition.thompson import FourierThompson, Thompson
 from allweather.acquisition.ucb import UCB
 
-__all__ = ["UCB", "Acquisition", "Belief", "ExpectedImprovement", "FourierThompson", "ObjectiveUCB", "Random", "Thompson"]
+__all__ = [
+    "UCB",
+    "Acquisition",
+    "Belief",
+    "ExpectedImprovement",
+    "FourierThompson",
+    "ObjectiveUCB",
+    "Random",
+    "Thompson",
+]

@@ -51,7 +51,7 @@ class ControlledEngine:
             strange = [name for name in limit.coefficients if name not in space.decisions]
             require(not strange, "Study(constraints=...)", f"name variables among {list(space.decisions)}", strange)
         everything = Space(**dict(space.joint))
-        fitted = replace(composition, context=None, objective=None).on(everything, sign)
+        fitted = replace(composition, context=None, objective=None).on(everything, sign, controlled=True)
         self.whole = replace(template, parts=fitted, search=Search(everything.decisions))
         surrogate = self.whole.parts.surrogate
         fits = isinstance(surrogate, GP) and surrogate.kernel == "rbf"
@@ -65,7 +65,7 @@ class ControlledEngine:
             columns = columns_of(each.variables, space.decisions)
             chosen = None if candidates is None else candidates[:, columns].unique(dim=0)
             search = Search(split.space.decisions, within(constraints, each), chosen)
-            parts = _for_split(composition, split, space).on(split.space, sign)
+            parts = _for_split(composition, split, space).on(split.space, sign, controlled=True)
             self.sides[each.names] = split, replace(template, parts=parts, search=search)
 
     @property

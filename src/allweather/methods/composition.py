@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Generator, Tensor
 
-from allweather.acquisition import UCB, Acquisition
-from allweather.contexts import KDE, ContextModel, Empirical, Ignored, Reference
-from allweather.distances import TotalVariation
+from allweather.acquisition import Acquisition
+from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
-from allweather.objectives import DRO, Expectation, Objective
-from allweather.schedules import DensityRadius
+from allweather.methods.defaults import DEFAULTS, EVERY_TRIAL, LEGACY
+from allweather.objectives import Objective
 from allweather.space import Space
-from allweather.space.variables import Context, Real
-from allweather.surrogates import GP, BoTorch, Surrogate
+from allweather.surrogates import BoTorch, Surrogate
 from allweather.surrogates.observations import Observations
 
 if TYPE_CHECKING:
@@ -26,11 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Composition:
-    """The parts of a method; those left out are chosen for the space.
-
-    Without contexts that is plain Bayesian optimization. With contexts it is DRBO-KDE: a kernel density estimate of the
-    contexts seen, the worst mean within a total variation that shrinks as the estimate improves, and UCB (kde, Alg. 2).
-    """
+    """The parts of a method; those left out are chosen for the space and the goal (`methods.defaults`)."""
 
     context: ContextModel | None = None
     objective: Objective | None = None
@@ -38,8 +32,11 @@ class Composition:
     surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None
     rule: Rule | None = None
     """How to choose among control sets, where there are any."""
+    goal: str = EVERY_TRIAL
+    """What parts that are left out are chosen for: a goal, or a release whose defaults they are."""
 
     def __post_init__(self) -> None:
+        require(self.goal in DEFAULTS, "Study(goal=...)", f"be one of {list(DEFAULTS)}", self.goal)
         parts: list[tuple[str, Any, type, str]] = [
             ("rule", self.rule, Rule, "a rule such as CostAdaptive()"),
             ("context", self.context, ContextModel, "a context model such as KDE()"),
@@ -61,6 +58,7 @@ class Composition:
         objective: Objective | None = None,
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
+        goal: str | None = None,
     ) -> Composition:
         """Return this composition with the given parts in place of its own."""
         return Composition(
@@ -69,18 +67,24 @@ class Composition:
             self.acquisition if acquisition is None else acquisition,
             self.surrogate if surrogate is None else surrogate,
             self.rule,
+            self.goal if goal is None else goal,
         )
 
-    def on(self, space: Space, sign: int) -> Parts:
-        """Return all parts, bound to a space and a direction."""
-        smooth = all(isinstance(_inner(variable), Real) for variable in space.contexts.values())
-        context = self.context or (KDE() if smooth else Empirical())
-        robust = DRO(TotalVariation(DensityRadius())) if len(space.contexts) else Expectation()
-        surrogate = self.surrogate if isinstance(self.surrogate, Surrogate) else GP()
+    def on(self, space: Space, sign: int, controlled: bool = False) -> Parts:
+        """Return all parts, bound to a space and a direction.
+
+        Args:
+            space: the variables.
+            sign: 1 where larger outcomes are better, -1 where smaller ones are.
+            controlled: whether control sets split the variables in several ways.
+        """
+        usual = DEFAULTS[LEGACY if controlled else self.goal](space)
+        context = self.context or usual.context
+        surrogate = self.surrogate if isinstance(self.surrogate, Surrogate) else usual.surrogate
         return Parts(
             context=None if not len(space.contexts) or isinstance(context, Ignored) else context.on(space),
-            objective=(self.objective or robust).facing(sign),
-            acquisition=self.acquisition or UCB(),
+            objective=(self.objective or usual.objective).facing(sign),
+            acquisition=self.acquisition or usual.acquisition,
             surrogate=surrogate.on(space).facing(sign),
             space=space,
         )
@@ -106,7 +110,3 @@ class Parts:
         model = self.context if forecast is None else forecast.on(self.space)
         points, weights = model.reference(observations.seen, step, generator)
         return Reference(self.space.contexts.snap(points), weights)
-
-
-def _inner(variable: Any) -> Any:
-    return variable.variable if isinstance(variable, Context) else variable

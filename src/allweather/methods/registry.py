@@ -9,6 +9,7 @@ from typing import Any
 from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput
 from allweather.methods.composition import Composition
+from allweather.methods.defaults import LEGACY
 
 Factory = Callable[..., Composition]
 _METHODS: dict[str, Factory] = {}
@@ -45,4 +46,5 @@ def method(name: str, **settings: Any) -> Composition:
     if strange:
         where, remedy = f"method({name!r}, {strange[0]}=...)", f"it has {', '.join(known)}"
         raise InvalidInput("has no such setting", where=where, remedy=remedy)
-    return factory(**settings)
+    # What a paper leaves open stays as it was when the method was added.
+    return factory(**settings).with_parts(goal=LEGACY)

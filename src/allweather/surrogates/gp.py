@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from torch import Tensor
 
 from allweather.errors import InvalidInput, is_number, require, require_count, require_number
 from allweather.space import Space
@@ -19,7 +20,7 @@ from allweather.surrogates.likelihood import Evidence, Hyperparameters
 from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
-from allweather.surrogates.warp import Warp
+from allweather.surrogates.warp import PLACES, Warp, heavy_tailed
 from allweather.surrogates.warped import WarpedPosterior
 
 NO_NOISE = 1e-6
@@ -102,36 +103,41 @@ class GP(Surrogate):
         """The posterior at the best hyperparameters found, or averaged over some where data are few."""
         if not len(observations):
             raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
-        fitted = self._fitted(observations, start, warped=False)
-        warp = self._warp(observations)
-        if warp is not None:
-            other = self._fitted(_warped(observations, warp), start, warped=True)
-            plain, transformed = self._best(observations, fitted), self._best(_warped(observations, warp), other)
-            gained = log_predictive_density(transformed) + float(warp.log_jacobian(observations.values).sum())
-            if gained - log_predictive_density(plain) > GAINED * len(observations):
-                fitted = other
+        fitted, density = self._fitted(observations, start, "")
+        density += GAINED * len(observations)
+        for place in self._places(observations.values):
+            other, reached = self._fitted(observations, start, place)
+            if reached > density:
+                fitted, density = other, reached
         return self.resume(observations, fitted)
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
-        warp = self._warp(observations) if fitted.warped else None
-        if warp is None:
-            return self._averaged(observations, fitted)
-        inner = self._averaged(_warped(observations, warp), fitted)
-        return WarpedPosterior.of(inner, warp, observations.values)
+        warped, warp = _warped(observations, fitted.warp)
+        inner = self._averaged(warped, fitted)
+        return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
-    def _fitted(self, observations: Observations, start: Hyperparameters | None, warped: bool) -> Hyperparameters:
-        """The best hyperparameters found."""
-        values, d = observations.values, observations.joint.shape[1]
+    def _fitted(
+        self, observations: Observations, start: Hyperparameters | None, place: str
+    ) -> tuple[Hyperparameters, float]:
+        """The best hyperparameters found, and the leave-one-out log density of the outcomes if it is to be compared."""
+        warped, warp = _warped(observations, place)
+        if place and warp is None:
+            return Hyperparameters.typical(1), -math.inf
+        values, d = warped.values, warped.joint.shape[1]
         shift, scale = centre_and_scale(values)
-        typical = self._held(replace(Hyperparameters.typical(d), warped=warped), shift, scale)
+        typical = self._held(replace(Hyperparameters.typical(d), warp=place), shift, scale)
         starts = [typical]
-        if start is not None and len(start.lengthscales) == d and start.warped == warped:
+        if start is not None and len(start.lengthscales) == d and start.warp == place:
             warm = self._held(start, shift, scale)
             # With many data the last optimum is near; with few, the best one may have moved far.
             starts = [warm, typical] if len(values) < 30 else [warm]
-        evidence = self._evidence(observations)
-        return min((evidence.fit(each) for each in starts), key=lambda found: found[1])[0]
+        evidence = self._evidence(warped)
+        fitted = min((evidence.fit(each) for each in starts), key=lambda found: found[1])[0]
+        if not self._places(observations.values):
+            return fitted, 0.0
+        gained = 0.0 if warp is None else float(warp.log_jacobian(observations.values).sum())
+        return fitted, log_predictive_density(self._best(warped, fitted)) + gained
 
     def _averaged(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior | MixturePosterior:
         best = self._best(observations, fitted)
@@ -144,10 +150,10 @@ class GP(Surrogate):
         split = observations.decisions.shape[1]
         return ProductPosterior.of(self.kernel, split, fitted, observations.joint, observations.values)
 
-    def _warp(self, observations: Observations) -> Warp | None:
-        """The transform to compare with, where outcomes have heavy tails and no unit of theirs is given."""
+    def _places(self, values: Tensor) -> tuple[str, ...]:
+        """What transforms to compare are centred on: none where no tail is heavy or a unit of the outcomes is given."""
         units = self.noise is not None or self.mean is not None or is_number(self.outputscale)
-        return None if self.transform == "none" or units else Warp.of(observations.values)
+        return () if self.transform == "none" or units or not heavy_tailed(values) else PLACES
 
     def _evidence(self, observations: Observations) -> Evidence:
         """The outcomes that hyperparameters are fitted to, standardised."""
@@ -191,5 +197,7 @@ def _enough(count: int) -> np.ndarray:
     return np.sort(np.random.default_rng(count).permutation(count)[:ENOUGH])
 
 
-def _warped(observations: Observations, warp: Warp) -> Observations:
-    return replace(observations, values=warp(observations.values))
+def _warped(observations: Observations, place: str) -> tuple[Observations, Warp | None]:
+    """The observations with warped outcomes, and the warp, if there is to be one and it can be."""
+    warp = Warp.around(place, observations.values) if place else None
+    return (observations, None) if warp is None else (replace(observations, values=warp(observations.values)), warp)

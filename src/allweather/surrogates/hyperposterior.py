@@ -116,7 +116,9 @@ def _proposal_root(evidence: Evidence, mode: Hyperparameters) -> np.ndarray:
         ahead, behind = centre.copy(), centre.copy()
         ahead[place] += STEP
         behind[place] -= STEP
-        difference = evidence.minus_log_posterior(ahead, mode.mean)[1] - evidence.minus_log_posterior(behind, mode.mean)[1]
+        difference = (
+            evidence.minus_log_posterior(ahead, mode.mean)[1] - evidence.minus_log_posterior(behind, mode.mean)[1]
+        )
         hessian[row] = difference[free] / (2 * STEP)
     values, axes = np.linalg.eigh((hessian + hessian.T) / 2)
     return np.asarray(axes / np.sqrt(np.maximum(values, 1 / WIDEST**2)))
@@ -125,4 +127,4 @@ def _proposal_root(evidence: Evidence, mode: Hyperparameters) -> np.ndarray:
 def _named(logarithms: np.ndarray, mean: float, mode: Hyperparameters, free: np.ndarray) -> Hyperparameters:
     held = [*mode.lengthscales, mode.outputscale, mode.noise]
     drawn = [math.exp(new) if chosen else old for new, old, chosen in zip(logarithms, held, free, strict=True)]
-    return Hyperparameters(tuple(drawn[:-2]), drawn[-2], drawn[-1], mean, mode.warped)
+    return Hyperparameters(tuple(drawn[:-2]), drawn[-2], drawn[-1], mean, mode.warp)

@@ -41,8 +41,8 @@ class Hyperparameters:
     noise: float
     """Variance of the noise."""
     mean: float
-    warped: bool = False
-    """Whether outcomes were transformed before they were standardised."""
+    warp: str = ""
+    """What outcomes were transformed around before they were standardised, where they were."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
@@ -110,7 +110,7 @@ class Evidence:
         # What is held fixed comes back as it was given, not as exp(log(.)).
         held = [*start.lengthscales, start.outputscale, start.noise]
         chosen = [new if free else old for new, old, free in zip(natural, held, self.free, strict=True)]
-        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean, start.warped), value
+        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean, start.warp), value
 
     def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
         """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""

@@ -74,9 +74,7 @@ class MixturePosterior(Posterior):
         shares[torch.randperm(k, generator=generator)[: count % k]] += 1
         return [int(share) for share in shares]
 
-    def _sampled(
-        self, sample: Callable[[ProductPosterior, int], Paths], count: int, generator: Generator
-    ) -> Paths:
+    def _sampled(self, sample: Callable[[ProductPosterior, int], Paths], count: int, generator: Generator) -> Paths:
         shares = self._shares(count, generator)
         paths = [sample(part, n) for part, n in zip(self.parts, shares, strict=True) if n]
         return lambda decisions: torch.cat([path(decisions) for path in paths])

@@ -11,7 +11,24 @@ from torch import Tensor
 NORMAL = 1.4826
 """The standard deviation of a normal law in units of its median absolute deviation."""
 HEAVY = 4.0
-"""Outcomes so many robust deviations from their median have heavy tails."""
+"""Outcomes so many robust standard deviations from their median have heavy tails."""
+
+
+PLACES = ("middle", "top", "bottom")
+"""What a warp may be centred on."""
+
+
+def heavy_tailed(values: Tensor) -> bool:
+    """Whether some of the outcomes (t,) are far from their median, in robust standard deviations.
+
+    Example:
+        >>> heavy_tailed(torch.tensor([0.0, 1.0, 2.0, 3.0, 40.0]))
+        True
+    """
+    if len(values) < 5:
+        return False
+    apart = (values - values.median()).abs()
+    return bool(apart.max() > HEAVY * NORMAL * apart.median())
 
 
 @dataclass(frozen=True)
@@ -28,21 +45,18 @@ class Warp:
     scale: float
 
     @classmethod
-    def of(cls, values: Tensor) -> Warp | None:
-        """The warp for outcomes (t,) with heavy tails; None where they have none.
+    def around(cls, place: str, values: Tensor) -> Warp | None:
+        """The warp around a place of outcomes (t,); None where too many of them are equal.
 
-        Example:
-            >>> Warp.of(torch.tensor([0.0, 1.0, 2.0, 3.0, 4.0])) is None
-            True
+        Args:
+            place: `middle` for their median, `top` or `bottom` for their largest or smallest.
+            values: the outcomes.
         """
-        if len(values) < 5:
-            return None
-        centre = float(values.median())
+        centre = {"middle": values.median(), "top": values.max(), "bottom": values.min()}[place]
         apart = (values - centre).abs()
-        scale = NORMAL * float(apart.median())
-        farthest = float(apart.max())
-        heavy = scale > 1e-12 * farthest and math.isfinite(farthest) and farthest > HEAVY * scale
-        return cls(centre, scale) if heavy else None
+        scale = float(NORMAL * apart.median() if place == "middle" else apart.quantile(0.25))
+        sound = math.isfinite(scale) and scale > 1e-9 * float(apart.max())
+        return cls(float(centre), scale) if sound else None
 
     def __call__(self, values: Tensor) -> Tensor:
         """Outcomes on the warped scale."""

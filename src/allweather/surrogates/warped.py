@@ -19,6 +19,8 @@ _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 NODES = torch.from_numpy(_NODES)
 SHARES = torch.from_numpy(_SHARES / math.sqrt(2 * math.pi))
 """Gauss-Hermite quadrature of a standard normal law."""
+FEW = 128
+"""Contexts that stand for all where the same weights are given to every decision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +102,22 @@ class WarpedField(Field):
 
     def combination(self, decisions: Tensor, weights: Tensor) -> Moments:
         """The mean, and the standard deviation to first order in the warped outcomes."""
-        inner, weighed = self._linearised(decisions, weights)
+        _, weighed = self._linearised(decisions, weights)
         return Moments((self(decisions).mean * weights).sum(-1), self._inner.combination(decisions, weighed).sd)
 
     def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
         """Of the warped outcomes, raised together by as much as their weighted sum may rise, then brought back."""
-        inner, weighed = self._linearised(decisions, weights)
+        field = self
+        if weights.ndim == 1 and len(weights) > 2 * FEW:  # some contexts show how far the sum rises with its terms
+            chosen = torch.multinomial(weights, FEW, replacement=True, generator=torch.Generator().manual_seed(0))
+            field, few = self.rough(chosen), torch.full((FEW,), 1 / FEW, dtype=torch.float64)
+        else:
+            few = weights
+        inner, weighed = field._linearised(decisions, few)
         together = (weighed.abs() * inner.sd).sum(-1).clamp_min(1e-300)
-        share = self._inner.combination(decisions, weighed).sd / together
-        raised = inner.mean + width * share[:, None] * inner.sd
-        return (self._posterior.back(raised) * weights).sum(-1)
+        share = field._inner.combination(decisions, weighed).sd / together
+        mean, sd = self._inner(decisions)
+        return (self._posterior.back(mean + width * share[:, None] * sd) * weights).sum(-1)
 
     def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:
         """The warped outcomes' moments, and the weights (b, n) that outcomes' weights are for them."""

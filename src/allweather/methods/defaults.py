@@ -1,0 +1,72 @@
+"""The parts of a study that its user leaves open, for each of two goals, and those of earlier releases.
+
+They were chosen by the campaign `python -m benchmarks defaults` on seeds below 100; its tables are on held-out seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
+from allweather.contexts import KDE, ContextModel, Empirical
+from allweather.distances import TotalVariation
+from allweather.objectives import DRO, Expectation, Objective
+from allweather.schedules import DensityRadius
+from allweather.space import Space
+from allweather.space.variables import Context, Real
+from allweather.surrogates import GP, Surrogate
+
+EVERY_TRIAL = "every-trial"
+"""Every trial counts: decisions are carried out for real, and what they lose adds up."""
+RECOMMENDATION = "recommendation"
+"""Only the recommendation in the end counts: trials are experiments."""
+LEGACY = "0.1"
+"""The defaults of release 0.1, with which its stored studies resume."""
+
+
+class Defaults(NamedTuple):
+    """Parts for what a user leaves open."""
+
+    context: ContextModel
+    objective: Objective
+    acquisition: Acquisition
+    surrogate: Surrogate
+
+
+def every_trial(space: Space) -> Defaults:
+    """The mean under what was learned about contexts, and an upper confidence bound of that mean itself."""
+    return Defaults(_learned(space), Expectation(), ObjectiveUCB(1.0), default_surrogate())
+
+
+def recommendation(space: Space) -> Defaults:
+    """As for every trial, with a wider bound: exploring costs nothing."""
+    return Defaults(_learned(space), Expectation(), ObjectiveUCB(2.0), default_surrogate())
+
+
+def legacy(space: Space) -> Defaults:
+    """DRBO-KDE (kde, Alg. 2) with an RBF kernel: the defaults of release 0.1."""
+    robust = DRO(TotalVariation(DensityRadius())) if len(space.contexts) else Expectation()
+    return Defaults(_learned(space), robust, UCB(1.5), GP())
+
+
+def default_surrogate() -> GP:
+    """Matern 5/2 with a fitted outputscale; heavy-tailed outcomes are transformed."""
+    return GP("matern", outputscale="fit", transform="auto")
+
+
+def _learned(space: Space) -> ContextModel:
+    smooth = all(isinstance(_inner(variable), Real) for variable in space.contexts.values())
+    return KDE() if smooth else Empirical()
+
+
+def _inner(variable: Any) -> Any:
+    return variable.variable if isinstance(variable, Context) else variable
+
+
+DEFAULTS: dict[str, Callable[[Space], Defaults]] = {
+    EVERY_TRIAL: every_trial,
+    RECOMMENDATION: recommendation,
+    LEGACY: legacy,
+}
+"""By goal, and by release."""
