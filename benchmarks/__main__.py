@@ -2,7 +2,7 @@
 
 import sys
 
-from benchmarks import ask_growth, asks, control, growth, imports, journal, methods, worst_cases
+from benchmarks import ask_growth, asks, control, defaults, growth, imports, journal, methods, worst_cases
 
 ALL = {
     "asks": asks.main,
@@ -13,8 +13,12 @@ ALL = {
     "imports": imports.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
+    "defaults": lambda: defaults.main(["--show"]),  # `python -m benchmarks defaults` alone runs the campaign
 }
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or ALL:
-        ALL[name]()
+    if sys.argv[1:2] == ["defaults"]:
+        defaults.main(sys.argv[2:])
+    else:
+        for name in sys.argv[1:] or ALL:
+            ALL[name]()

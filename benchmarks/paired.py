@@ -75,6 +75,7 @@ def execute(run: PairedRun, build: Builder, trials: int) -> dict[str, Any]:
         "problem": run.problem,
         "method": run.method,
         "seed": run.seed,
+        "trials": trials,
         "cumulative": [_short(number) for number in totals],
         "recommended": [_short(number) for number in recommended],
         "seconds": round(time.perf_counter() - started, 2),

@@ -48,11 +48,13 @@ def hyperparameter_draws(evidence: Evidence, mode: Hyperparameters, count: int) 
     normal = source.standard_normal((PROPOSALS, root.shape[0]))
     stretch = np.sqrt(DEGREES / source.chisquare(DEGREES, PROPOSALS))
     standard = normal * stretch[:, None]
+    standard[0] = 0  # the mode itself, which is always possible
     low, high = log_bounds(len(centre) - 2)[free].T
-    moved = (centre[free] + standard @ root.T).clip(low, high)
+    moved = centre[free] + standard @ root.T
     proposals = np.tile(centre, (PROPOSALS, 1))
-    proposals[:, free] = moved
+    proposals[:, free] = moved.clip(low, high)
     density, means = log_posterior(evidence, proposals, mode.mean)
+    density[1:][((moved < low) | (moved > high)).any(1)[1:]] = -np.inf
     k = root.shape[0]
     proposed = -0.5 * (DEGREES + k) * np.log1p((standard**2).sum(1) / DEGREES)
     weights = np.exp(density - proposed - (density - proposed).max())
