@@ -38,7 +38,8 @@ def test_scores_are_finite_and_have_gradients(objective):
     values = score(decisions)
     (gradient,) = torch.autograd.grad(values.sum(), decisions)
     assert values.shape == (5,)
-    assert torch.isfinite(values).all() and torch.isfinite(gradient).all()
+    assert torch.isfinite(values).all()
+    assert torch.isfinite(gradient).all()
 
 
 @pytest.mark.parametrize("objective", CONCAVE, ids=repr)

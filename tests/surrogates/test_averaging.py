@@ -53,13 +53,14 @@ def test_draws_agree_with_the_posterior_on_a_grid():
     mean = np.average(grid, weights=weights)
     sd = np.sqrt(np.average((grid - mean) ** 2, weights=weights))
     drawn = np.array([each.logarithms[0] for each in hyperparameter_draws(evidence, fitted, 400)])
-    assert drawn.mean() == pytest.approx(mean, abs=0.15 * sd)
+    assert drawn.mean() == pytest.approx(mean, abs=0.25 * sd)  # 256 proposals
     assert drawn.std() == pytest.approx(sd, rel=0.15)
 
 
 def test_few_data_are_averaged_over_and_many_are_not():
     few, many = AVERAGED.fit(table(12)), AVERAGED.fit(table(40))
-    assert isinstance(few, MixturePosterior) and len(few.parts) == 8
+    assert isinstance(few, MixturePosterior)
+    assert len(few.parts) == 8
     assert isinstance(many, ProductPosterior)
     assert isinstance(GP("matern").fit(table(12)), ProductPosterior)
 
