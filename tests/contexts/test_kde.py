@@ -3,7 +3,7 @@ import pytest
 import scipy.stats
 import torch
 
-from allweather import KDE, InvalidInput
+from allweather import KDE, Choice, Context, Integer, InvalidInput, Real, Space
 from allweather.testing import ContextModelSuite
 
 NORMAL = [scipy.stats.norm(0.5, 0.1)]
@@ -27,6 +27,72 @@ class TestKDE(ContextModelSuite):
         return KDE(samples=64, unseen=8)
 
 
+class TestClippedKDE(ContextModelSuite):
+    def make(self, dimension):
+        return KDE(samples=64, bounds="clip", smoothing=1.0)
+
+
+class TestBoundKDE(ContextModelSuite):
+    """With a box: one real context, and an integer."""
+
+    def make(self, dimension):
+        more = {"b": Context(Integer(0, 4))} if dimension == 2 else {}
+        return KDE(samples=64).on(Space(a=Context(0, 1), **more))
+
+
+def test_reflection_leaves_no_mass_on_the_bounds_and_keeps_a_uniform_law_uniform():
+    contexts = torch.linspace(0, 1, 41, dtype=torch.float64)[:, None]
+    reflected = KDE(4096).reference(contexts, 41, torch.Generator().manual_seed(0)).points[:, 0]
+    clipped = KDE(4096, bounds="clip").reference(contexts, 41, torch.Generator().manual_seed(0)).points[:, 0]
+    assert 0 < reflected.min() < reflected.max() < 1
+    assert ((clipped == 0) | (clipped == 1)).double().mean() > 0.02
+    near = (reflected < 0.1).double().mean().item()
+    assert near == pytest.approx(0.1, abs=0.015)
+    wide = KDE(512, bandwidth=3.0).reference(contexts, 41, torch.Generator().manual_seed(0)).points
+    assert 0 <= wide.min() < 0.02 < 0.98 < wide.max() <= 1
+
+
+def test_half_of_silvermans_bandwidth_leaves_a_quarter_of_the_bias_of_a_mean():
+    contexts = torch.linspace(0.3, 0.7, 30, dtype=torch.float64)[:, None]
+
+    def bias(model):
+        points = model.reference(contexts, 30, torch.Generator().manual_seed(0)).points
+        return ((points - 0.5) ** 2).mean().item() - ((contexts - 0.5) ** 2).mean().item()
+
+    assert bias(KDE(8192)) == pytest.approx(bias(KDE(8192, smoothing=1.0)) / 4, rel=0.1)
+
+
+def test_mixed_contexts_smooth_real_columns_only():
+    space = Space(x=Real(0, 1), wind=Context(0, 1), lot=Context(Choice("A", "B")), size=Context(Integer(0, 4)))
+    rows = [{"wind": 0.2 + 0.05 * i, "lot": "AB"[i % 2], "size": i % 3} for i in range(12)]
+    model = KDE(256).on(space)
+    contexts = space.contexts.encode(rows)
+    points = model.reference(contexts, 12, torch.Generator().manual_seed(0)).points
+    assert model.bandwidths(contexts)[1:].tolist() == [0.0, 0.0, 0.0]
+    torch.testing.assert_close(model.bandwidths(contexts)[:1], KDE().bandwidths(contexts[:, :1]))
+    assert len(points[:, 0].unique()) > 200
+    assert {tuple(row) for row in points[:, 1:].tolist()} == {tuple(row) for row in contexts[:, 1:].tolist()}
+
+
+def test_contexts_without_a_real_variable_are_counted():
+    space = Space(x=Real(0, 1), lot=Context(Choice("A", "B", "C")))
+    contexts = space.contexts.encode([{"lot": lot} for lot in "ABAA"])
+    points, weights = KDE(64).on(space).reference(contexts, 4, torch.Generator())
+    assert len(points) == 2
+    assert sorted(weights.tolist()) == [0.25, 0.75]
+
+
+def test_a_context_that_is_constant_in_one_dimension_stays_so():
+    contexts = torch.stack([torch.linspace(0.2, 0.8, 9, dtype=torch.float64), torch.full((9,), 0.4).double()], 1)
+    model = KDE(128)
+    reference = model.reference(contexts, 9, torch.Generator().manual_seed(0))
+    assert (reference.points[:, 1] - contexts[0, 1]).abs().max() < 1e-15
+    drawn = model.resample(contexts, reference, 2000, torch.Generator().manual_seed(1))
+    assert (drawn @ reference.points[:, 0]).std().item() == pytest.approx(
+        contexts[:, 0].std(correction=0).item() / 10**0.5, rel=0.1
+    )
+
+
 def variation(mixture, n, seed):
     """L1 distance of the estimate from the truth on the whole line, from contexts that are not clipped.
 
@@ -35,7 +101,7 @@ def variation(mixture, n, seed):
     source = np.random.default_rng(seed)
     contexts = [mixture[i].rvs(random_state=source) for i in source.integers(len(mixture), size=n)]
     grid = np.linspace(-3, 4, 7001)
-    density = KDE().density(torch.tensor(grid)[:, None], torch.tensor(contexts)[:, None]).numpy()
+    density = KDE(smoothing=1.0).density(torch.tensor(grid)[:, None], torch.tensor(contexts)[:, None]).numpy()
     return np.trapezoid(np.abs(density - np.mean([law.pdf(grid) for law in mixture], axis=0)), grid)
 
 
@@ -62,7 +128,7 @@ def test_scipy_agrees_on_the_density():
     factor = (4 / 3) ** 0.2 * 25**-0.2 * np.sqrt(24 / 25)  # SciPy's covariance divides by n - 1
     grid = torch.linspace(0, 1, 9, dtype=torch.float64)[:, None]
     expected = scipy.stats.gaussian_kde(contexts[:, 0].numpy(), bw_method=factor)(grid[:, 0].numpy())
-    torch.testing.assert_close(KDE().density(grid, contexts), torch.tensor(expected))
+    torch.testing.assert_close(KDE(smoothing=1.0).density(grid, contexts), torch.tensor(expected))
 
 
 def test_equal_contexts_give_a_point_mass():
@@ -71,7 +137,13 @@ def test_equal_contexts_give_a_point_mass():
 
 
 def test_bad_input_is_refused():
-    for declaration in (lambda: KDE(samples=0), lambda: KDE(bandwidth=0.0), lambda: KDE(unseen=-1)):
+    for declaration in (
+        lambda: KDE(samples=0),
+        lambda: KDE(bandwidth=0.0),
+        lambda: KDE(unseen=-1),
+        lambda: KDE(bounds="wrap"),
+        lambda: KDE(smoothing=0),
+    ):
         with pytest.raises(InvalidInput):
             declaration()
     with pytest.raises(InvalidInput, match="at least one context"):

@@ -8,6 +8,7 @@ from allweather.contexts.forecast import Forecast
 from allweather.contexts.ignored import Ignored
 from allweather.contexts.kde import KDE
 from allweather.contexts.known import Known
+from allweather.contexts.learned import LearnedModel
 from allweather.contexts.spread import MeanBox, Uniform
 from allweather.contexts.truncated import truncated_normal
 
@@ -21,6 +22,7 @@ __all__ = [
     "Forecast",
     "Ignored",
     "Known",
+    "LearnedModel",
     "MeanBox",
     "Reference",
     "Uniform",

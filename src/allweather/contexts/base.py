@@ -80,6 +80,25 @@ class ContextModel(Named, ABC):
             generator: the only source of randomness; one reference is drawn per step and then stays fixed.
         """
 
+    def resample(self, contexts: Tensor, reference: Reference, count: int, generator: Generator) -> Tensor:
+        """Draws (count, n) of the law, as weights of the reference's points; the same for all where it is known.
+
+        Args:
+            contexts: (t, d_c) contexts the reference was learned from, one row per independent occasion.
+            reference: what `reference` returned, or some of its points with weights of their own.
+            count: number of draws.
+            generator: the source of randomness.
+
+        Example:
+            >>> from allweather import Empirical
+            >>> past = torch.tensor([[0.2], [0.6], [0.7]], dtype=torch.float64)
+            >>> reference = Empirical().reference(past, 3, torch.Generator())
+            >>> drawn = Empirical().resample(past, reference, 500, torch.Generator().manual_seed(0))
+            >>> drawn.shape, bool((drawn.mean(0) - reference.weights).abs().max() < 0.05)
+            (torch.Size([500, 3]), True)
+        """
+        return reference.weights.expand(count, -1)
+
     def on(self, space: Space | Box) -> Self:
         """This model for the contexts of a space (or its `contexts` alone); laws in the user's units are translated."""
         return self._on(space.contexts if isinstance(space, Space) else space)

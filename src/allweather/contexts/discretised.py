@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, seen
+from allweather.contexts.base import Reference, seen
+from allweather.contexts.learned import LearnedModel, point_masses
 from allweather.errors import require_count
 
 
 @dataclass(frozen=True)
-class Discretised(ContextModel):
+class Discretised(LearnedModel):
     """The empirical distribution on a full grid of about `size` points; grid points not seen weigh nothing.
 
     As DRBO-MMD needs it (kde, App. B.1): `ceil(size**(1/d_c))` points per dimension, the box's ends included. The
@@ -26,6 +27,8 @@ class Discretised(ContextModel):
     """
 
     size: int = 100
+    bootstrap: bool = True
+    """Whether intervals account for how few contexts the law is learned from."""
 
     def __post_init__(self) -> None:
         require_count(self.size, "Discretised(size=...)", low=2)
@@ -34,10 +37,19 @@ class Discretised(ContextModel):
         """The grid, weighted by how often each point was nearest."""
         contexts = seen(contexts, self)
         d = contexts.shape[1]
-        side = max(2, math.ceil(self.size ** (1 / d) - 1e-9))
+        side = self._side(d)
         line = torch.linspace(0, 1, side, dtype=torch.float64)
         points = torch.cartesian_prod(*[line] * d).reshape(-1, d)
         place = (contexts * (side - 1)).round().long()
         stride = side ** torch.arange(d - 1, -1, -1)
         counts = torch.bincount(place @ stride, minlength=len(points)).to(torch.float64)
         return Reference(points, counts / counts.sum())
+
+    def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
+        """Point masses at the nearest points of the grid."""
+        steps = self._side(contexts.shape[1]) - 1
+        return point_masses((contexts * steps).round() / steps, points)
+
+    def _side(self, d: int) -> int:
+        """Points of the grid along each of d dimensions."""
+        return max(2, math.ceil(math.pow(self.size, 1 / d) - 1e-9))

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, seen, with_unseen
+from allweather.contexts.base import Reference, seen, with_unseen
+from allweather.contexts.learned import LearnedModel, point_masses
 from allweather.errors import require_count, require_number
 
 
 @dataclass(frozen=True)
-class Empirical(ContextModel):
+class Empirical(LearnedModel):
     """Every context seen so far with the same weight; repeated contexts become one point.
 
     Example:
@@ -23,6 +24,8 @@ class Empirical(ContextModel):
 
     unseen: int = 0
     """Zero-weight points added where nature could go."""
+    bootstrap: bool = True
+    """Whether intervals account for how few contexts the law is learned from."""
 
     def __post_init__(self) -> None:
         require_count(self.unseen, "Empirical(unseen=...)")
@@ -32,9 +35,13 @@ class Empirical(ContextModel):
         contexts = seen(contexts, self)
         return with_unseen(merged(contexts, torch.ones(len(contexts), dtype=torch.float64)), self.unseen, generator)
 
+    def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
+        """Point masses."""
+        return point_masses(contexts, points)
+
 
 @dataclass(frozen=True)
-class Drifting(ContextModel):
+class Drifting(LearnedModel):
     """The contexts seen so far, the older the lighter: a context loses half its weight every `half_life` steps.
 
     Example:
@@ -47,6 +54,8 @@ class Drifting(ContextModel):
     """After this many further observations a context weighs half as much."""
     unseen: int = 0
     """Zero-weight points added where nature could go."""
+    bootstrap: bool = True
+    """Whether intervals account for how few contexts the law is learned from."""
 
     def __post_init__(self) -> None:
         require_number(self.half_life, "Drifting(half_life=...)", above=0)
@@ -55,8 +64,21 @@ class Drifting(ContextModel):
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The distinct contexts, weighted by how recently each was seen."""
         contexts = seen(contexts, self)
-        age = torch.arange(len(contexts) - 1, -1, -1, dtype=torch.float64)
-        return with_unseen(merged(contexts, 0.5 ** (age / self.half_life)), self.unseen, generator)
+        return with_unseen(merged(contexts, self._faded(len(contexts))), self.unseen, generator)
+
+    def component_weights(self, contexts: Tensor) -> Tensor:
+        """Halved every `half_life` rows."""
+        weights = self._faded(len(contexts))
+        return weights / weights.sum()
+
+    def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
+        """Point masses."""
+        return point_masses(contexts, points)
+
+    def _faded(self, count: int) -> Tensor:
+        """(t,) a half to the power of the age in half-lives."""
+        age = torch.arange(count - 1, -1, -1, dtype=torch.float64)
+        return torch.as_tensor(0.5 ** (age / self.half_life))
 
 
 def merged(contexts: Tensor, weights: Tensor) -> Reference:

@@ -51,6 +51,13 @@ class Forecast(ContextModel):
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The reference of the distribution given for this step."""
+        return self._given_at(step).reference(contexts, step, generator)
+
+    def resample(self, contexts: Tensor, reference: Reference, count: int, generator: Generator) -> Tensor:
+        """Draws of the distribution given: the same for all, unless it is learned from the contexts seen."""
+        return self._given_at(max(len(contexts), 1)).resample(contexts, reference, count, generator)
+
+    def _given_at(self, step: int) -> ContextModel:
         distribution = self.distribution
         if distribution is None and self.by_step is not None:
             distribution = self.by_step(step)
@@ -62,4 +69,4 @@ class Forecast(ContextModel):
             distribution = distribution.among(*self.part)
         if self.box is not None:
             distribution = distribution.on(self.box)
-        return distribution.reference(contexts, step, generator)
+        return distribution

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
 
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, seen, sobol, with_unseen
+from allweather.contexts.base import Reference, seen, sobol, with_unseen
+from allweather.contexts.empirical import merged
+from allweather.contexts.learned import EQUAL, LearnedModel, point_masses
 from allweather.errors import require, require_count, require_number
+from allweather.space import Box, Context, Real
 
 
 @dataclass(frozen=True)
-class KDE(ContextModel):
-    """A Gaussian kernel density estimate, sampled with quasi-Monte-Carlo and clipped to the box.
+class KDE(LearnedModel):
+    """A Gaussian kernel density estimate of the contexts, sampled with quasi-Monte-Carlo.
 
-    The kernel is `exp(-u^2 / 2)`; the paper's formula drops the half, its code does not (ERRATA). Contexts that are
-    all equal have no spread to estimate: all samples are then that one point.
+    Real contexts are smoothed; integers and choices keep the values seen with their frequencies, so that mixed contexts
+    need no other model. The kernel is `exp(-u^2 / 2)`; the paper's formula drops the half, its code does not (ERRATA).
+    Columns in which all contexts are equal have no spread to estimate and stay as they are.
+
+    A kernel of bandwidth h adds `h^2 / 2` times the curvature to every mean, and Silverman's h, chosen for the density,
+    makes that bias as large as the sampling error. By default half of it is used, which leaves a quarter of the bias.
 
     Example:
         >>> seen = torch.linspace(0, 1, 11, dtype=torch.float64)[:, None]
@@ -28,26 +36,44 @@ class KDE(ContextModel):
     samples: int = 1024
     """Points of the reference; the paper's M."""
     bandwidth: float | None = None
-    """The same for every dimension, in the unit cube; Silverman's rule of thumb if not given."""
+    """The same for every dimension, in the unit cube; `smoothing` times Silverman's rule of thumb if not given."""
     unseen: int = 0
     """Zero-weight points added where nature could go."""
+    bounds: Literal["reflect", "clip"] = "reflect"
+    """What happens to samples beyond the bounds: reflection keeps densities flat there, clipping (as in the paper's
+    code) puts a point mass on each bound."""
+    smoothing: float = 0.5
+    """Factor of Silverman's bandwidth; the paper has 1."""
+    bootstrap: bool = True
+    """Whether intervals account for how few contexts the law is learned from."""
+    box: Box | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         require_count(self.samples, "KDE(samples=...)", low=1)
         require_count(self.unseen, "KDE(unseen=...)")
+        require(self.bounds in ("reflect", "clip"), "KDE(bounds=...)", "be 'reflect' or 'clip'", self.bounds)
+        require_number(self.smoothing, "KDE(smoothing=...)", above=0)
         if self.bandwidth is not None:
             require_number(self.bandwidth, "KDE(bandwidth=...)", above=0)
 
+    def _on(self, box: Box) -> Self:
+        """The same estimate, which knows the columns of integers and choices."""
+        return replace(self, box=box)
+
     def bandwidths(self, contexts: Tensor) -> Tensor:
-        """Bandwidth per dimension (d_c,): `(4/(d+2))^(1/(d+4)) * standard deviation * t^(-1/(d+4))`."""
-        t, d = contexts.shape
+        """Bandwidth per column (d_c,): `smoothing * (4/(d+2))^(1/(d+4)) * standard deviation * t^(-1/(d+4))`.
+
+        d counts the columns that are smoothed; others have bandwidth 0.
+        """
+        smooth = self._smooth(contexts.shape[1])
+        t, d = len(contexts), int(smooth.sum())
         if self.bandwidth is not None:
-            return torch.full((d,), self.bandwidth, dtype=torch.float64)
-        factor: float = (4 / (d + 2)) ** (1 / (d + 4)) * t ** (-1 / (d + 4))
-        return factor * contexts.std(dim=0, correction=0)
+            return torch.where(smooth, self.bandwidth, 0.0).to(torch.float64)
+        factor: float = self.smoothing * (4 / (d + 2)) ** (1 / (d + 4)) * t ** (-1 / (d + 4))
+        return torch.where(smooth, factor * contexts.std(dim=0, correction=0), 0.0)
 
     def density(self, at: Tensor, contexts: Tensor) -> Tensor:
-        """The estimated density (m,) at points (m, d_c), before any clipping to the box (kde, Eq. 2)."""
+        """The estimated density (m,) at points (m, d_c) of real columns, as if there were no bounds (kde, Eq. 2)."""
         width = self.bandwidths(contexts)
         varied = bool((width > 0).all())
         require(
@@ -61,8 +87,52 @@ class KDE(ContextModel):
         """Equally weighted draws of the estimate, fixed for this step."""
         contexts = seen(contexts, self)
         t, d = contexts.shape
+        if not bool(self._smooth(d).any()):
+            return with_unseen(merged(contexts, self.component_weights(contexts)), self.unseen, generator)
         uniform = sobol(self.samples, d + 1, generator)
         centre = contexts[(uniform[:, 0] * t).long()]
         points = centre + self.bandwidths(contexts) * torch.special.ndtri(uniform[:, 1:])
+        inside = points.clamp(0, 1) if self.bounds == "clip" else _reflected(points)
         weights = torch.full((self.samples,), 1 / self.samples, dtype=torch.float64)
-        return with_unseen(Reference(points.clamp(0, 1), weights), self.unseen, generator)
+        return with_unseen(Reference(inside, weights), self.unseen, generator)
+
+    def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
+        """The kernel around each context, reflected or clipped at the bounds; a point mass in the other columns."""
+        width = self.bandwidths(contexts)
+        smoothed = width > EQUAL  # equal numbers may deviate from their mean by rounding
+        total = point_masses(contexts[:, ~smoothed], points[:, ~smoothed])
+        kernel = _log_clipped if self.bounds == "clip" else _log_reflected
+        for column in smoothed.nonzero()[:, 0].tolist():
+            total = total + kernel(contexts[:, column, None], points[:, column], float(width[column]))
+        return total
+
+    def _smooth(self, d: int) -> Tensor:
+        """(d_c,) which columns are those of real variables: all, as long as no box is known."""
+        if self.box is None:
+            return torch.ones(d, dtype=torch.bool)
+        kinds = [variable.variable if isinstance(variable, Context) else variable for variable in self.box.values()]
+        return torch.tensor([isinstance(kind, Real) for kind in kinds for _ in range(kind.columns)], dtype=torch.bool)
+
+
+def _reflected(points: Tensor) -> Tensor:
+    """Points folded back into the unit cube at its bounds."""
+    folded = points.abs() % 2
+    return torch.where(folded > 1, 2 - folded, folded)
+
+
+def _log_reflected(centre: Tensor, points: Tensor, width: float) -> Tensor:
+    """Log density (t, n) of a normal law around each centre (t, 1), folded at 0 and 1, up to a constant."""
+    images = [2 * turn + side * centre for turn in (-1, 0, 1) for side in (1, -1)]
+    exponents = [-0.5 * ((points - image) / width).square() for image in images]
+    total = exponents[0]
+    for exponent in exponents[1:]:
+        total = torch.logaddexp(total, exponent)
+    return total
+
+
+def _log_clipped(centre: Tensor, points: Tensor, width: float) -> Tensor:
+    """Log density (t, n) inside (0, 1), and log mass on the bounds, of a clipped normal law around each centre."""
+    inside = -0.5 * ((points - centre) / width).square()
+    at_lower = torch.special.log_ndtr(-centre / width).expand_as(inside)
+    at_upper = torch.special.log_ndtr((centre - 1) / width).expand_as(inside)
+    return torch.where(points <= 0, at_lower, torch.where(points >= 1, at_upper, inside))

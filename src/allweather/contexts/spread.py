@@ -8,6 +8,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.contexts.base import ContextModel, Reference, seen, sobol
+from allweather.contexts.learned import EQUAL, dirichlet
 from allweather.errors import require_count
 
 
@@ -44,6 +45,8 @@ class MeanBox(ContextModel):
     """
 
     samples: int = 1024
+    bootstrap: bool = True
+    """Whether intervals account for how few contexts the box is learned from."""
 
     def __post_init__(self) -> None:
         require_count(self.samples, "MeanBox(samples=...)", low=1)
@@ -54,6 +57,19 @@ class MeanBox(ContextModel):
         middle, half = contexts.mean(0), contexts.std(0, correction=0)
         unit = sobol(self.samples, contexts.shape[1], generator)
         return _equal((middle + (2 * unit - 1) * half).clamp(0, 1))
+
+    def resample(self, contexts: Tensor, reference: Reference, count: int, generator: Generator) -> Tensor:
+        """Boxes of bootstrapped means and deviations: the reference's points in each, or the nearest where none is."""
+        if not self.bootstrap:
+            return super().resample(contexts, reference, count, generator)
+        contexts = seen(contexts, self)
+        weights = dirichlet(torch.full((len(contexts),), 1 / len(contexts), dtype=torch.float64), count, generator)
+        middle = weights @ contexts  # (count, d_c)
+        half = (weights @ contexts.square() - middle.square()).clamp_min(0).sqrt()
+        outside = ((reference.points - middle[:, None, :]).abs() - half[:, None, :]).amax(-1)
+        inside = outside <= outside.amin(-1, keepdim=True).clamp_min(0) + EQUAL
+        kept = reference.weights * inside
+        return kept / kept.sum(-1, keepdim=True)
 
 
 def _equal(points: Tensor) -> Reference:

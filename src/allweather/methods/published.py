@@ -34,6 +34,11 @@ def _matern() -> Surrogate:
     return GP("matern", outputscale="fit")
 
 
+def _density(samples: int, unseen: int = 0) -> KDE:
+    """kde, App. B.1: Silverman's bandwidth, samples clipped to the box."""
+    return KDE(samples, unseen=unseen, bounds="clip", smoothing=1.0)
+
+
 @named
 def random(context: ContextModel | None = None) -> Composition:
     """Decisions at random; the surrogate only recommends."""
@@ -52,7 +57,7 @@ def gp_ucb(width: float = math.sqrt(1.5), surrogate: Surrogate | None = None) ->
 @named
 def sbo_kde(width: float = 1.5, samples: int = 1024, surrogate: Surrogate | None = None) -> Composition:
     """The mean of the upper bound under a kernel density estimate (kde, Alg. 1)."""
-    return Composition(KDE(samples), Expectation(), UCB(width), surrogate or _matern())
+    return Composition(_density(samples), Expectation(), UCB(width), surrogate or _matern())
 
 
 @named
@@ -64,7 +69,7 @@ def drbo_kde(
     The infimum over the context box is taken over as many Sobol points, inside the box (ERRATA).
     """
     chosen = DensityRadius() if radius is None else radius
-    belief = KDE(samples, unseen=samples)
+    belief = _density(samples, unseen=samples)
     return Composition(belief, DRO(TotalVariation(chosen)), UCB(width), surrogate or _matern())
 
 

@@ -56,3 +56,22 @@ class ContextModelSuite:
         model.reference(contexts, 1, torch.Generator().manual_seed(0))
         torch.testing.assert_close(contexts, before, rtol=0, atol=0)
         assert repr(model) == described
+
+    def test_draws_of_the_law_are_distributions_around_the_reference(self) -> None:
+        """Zeros stay zeros, the generator is the only randomness, and the mean draw is the reference."""
+        for contexts in self._contexts():
+            model, reference = self.make(contexts.shape[1]), self._references(contexts)[0]
+            first, second = (
+                model.resample(contexts, reference, 200, torch.Generator().manual_seed(3)) for _ in range(2)
+            )
+            torch.testing.assert_close(first, second, rtol=0, atol=0)
+            assert first.shape == (200, len(reference.weights))
+            assert bool((first >= 0).all())
+            assert bool((first[:, reference.weights == 0] == 0).all())
+            torch.testing.assert_close(first.sum(-1), torch.ones(200, dtype=torch.float64))
+            if self.unbiased_draws:
+                away = (first @ reference.points).mean(0) - reference.weights @ reference.points
+                assert float(away.abs().max()) < 0.05
+
+    unbiased_draws = True
+    """Whether the mean of `resample` is the reference; a model whose support moves is none."""

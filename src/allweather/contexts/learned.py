@@ -1,0 +1,100 @@
+"""Context models that learn the law from the contexts seen, and how uncertain such a law is.
+
+The Bayesian bootstrap (Rubin 1981, The Annals of Statistics 9) states the uncertainty without a model: the
+probabilities of the t contexts seen follow a Dirichlet distribution, and every point of the reference carries the
+probability of the contexts it stands for.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather.contexts.base import ContextModel, Reference, seen
+
+EQUAL = 1e-9
+"""Encoded values that are closer are the same."""
+
+
+class LearnedModel(ContextModel):
+    """A context model whose law is a mixture over the contexts seen: one component around each.
+
+    Each row of `contexts` is one independent occasion. Rows that share an occasion must be merged before: they say no
+    more about the law than one of them.
+    """
+
+    bootstrap: bool
+    """Whether `resample` accounts for the law being learned from finitely many contexts."""
+
+    def component_weights(self, contexts: Tensor) -> Tensor:
+        """Weights (t,) of the mixture's components, which sum to 1: equal ones."""
+        return torch.full((len(contexts),), 1 / len(contexts), dtype=torch.float64)
+
+    @abstractmethod
+    def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
+        """Log density (t, n) of each context's component at each point, up to a constant per point."""
+
+    def resample(self, contexts: Tensor, reference: Reference, count: int, generator: Generator) -> Tensor:
+        """Bayesian bootstrap draws (count, n) of the reference's weights.
+
+        The draw w of the components' weights changes the weight of point j by the ratio of mixture densities,
+        `sum_i w_i k_i(c_j) / sum_i b_i k_i(c_j)` with b the weights of the estimate itself.
+        """
+        if not self.bootstrap:
+            return super().resample(contexts, reference, count, generator)
+        contexts = seen(contexts, self)
+        base = self.component_weights(contexts)
+        return reweighted(
+            reference, self.log_component(contexts, reference.points), base, dirichlet(base, count, generator)
+        )
+
+
+def dirichlet(weights: Tensor, count: int, generator: Generator) -> Tensor:
+    """Bayesian bootstrap draws (count, t) of weights (t,) that sum to 1.
+
+    Equal weights give `Dirichlet(1, ..., 1)`. Unequal ones are the means, and the concentration is the effective sample
+    size `1 / sum w_i^2`.
+
+    Args:
+        weights: (t,) the weights of the contexts seen.
+        count: number of draws.
+        generator: the source of randomness.
+
+    Example:
+        >>> drawn = dirichlet(torch.full((4,), 0.25, dtype=torch.float64), 1000, torch.Generator().manual_seed(0))
+        >>> drawn.shape, round(drawn.var(0).mean().item(), 3)  # (1/4) (3/4) / 5
+        (torch.Size([1000, 4]), 0.038)
+    """
+    seed = int(torch.randint(2**31 - 1, (), generator=generator).item())
+    effective = 1 / float(weights.square().sum())
+    drawn = np.random.default_rng(seed).standard_gamma(effective * weights.numpy(), size=(count, len(weights)))
+    gammas = torch.from_numpy(drawn).clamp_min(1e-300)
+    return gammas / gammas.sum(-1, keepdim=True)
+
+
+def reweighted(
+    reference: Reference,
+    log_component: Tensor,  # (t, n)
+    base: Tensor,  # (t,)
+    drawn: Tensor,  # (count, t)
+) -> Tensor:
+    """The reference's weights (count, n) when the components' weights are `drawn` instead of `base`."""
+    largest = log_component.amax(0)
+    explained = torch.isfinite(largest)
+    # A point that no component explains keeps its weight, which for points that were added is zero.
+    density = (log_component - torch.where(explained, largest, 0.0)).exp()
+    ratio = torch.where(explained, (drawn @ density) / (base @ density).clamp_min(1e-300), 1.0)
+    weights = reference.weights * ratio
+    total = weights.sum(-1, keepdim=True)
+    return torch.where(total > 0, weights / total.clamp_min(1e-300), reference.weights)
+
+
+def point_masses(contexts: Tensor, points: Tensor) -> Tensor:
+    """Log mass (t, n) at points (n, d_c) of components that are point masses at contexts (t, d_c)."""
+    equal = torch.ones(len(contexts), len(points), dtype=torch.bool)
+    for seen_column, column in zip(contexts.unbind(1), points.unbind(1), strict=True):
+        equal &= (seen_column[:, None] - column).abs() <= EQUAL
+    return torch.zeros(equal.shape, dtype=torch.float64).masked_fill(~equal, -torch.inf)
