@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather._utils.registry import Named
-from allweather.contexts import Reference
+from allweather.contexts import ContextModel, Reference
 from allweather.objectives import Band, Objective
 from allweather.schedules import Progress
 from allweather.surrogates import Field, Posterior
@@ -43,6 +43,19 @@ class Belief:
     progress: Progress
     generator: Generator
     """The only source of randomness."""
+    context_model: ContextModel | None = None
+    """Where the reference comes from; None where the context itself is known, or is not looked at."""
+
+    def laws(self, count: int, generator: Generator) -> Tensor:
+        """Draws (count, n) of the reference's weights; the same for all where the law is not learned.
+
+        Args:
+            count: number of draws.
+            generator: the source of randomness.
+        """
+        if self.context_model is None:
+            return self.reference.weights.expand(count, -1)
+        return self.context_model.resample(self.observations.seen, self.reference, count, generator)
 
     def rough(self) -> Belief | None:
         """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""

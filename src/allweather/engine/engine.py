@@ -154,9 +154,10 @@ class Engine:
         observations, step = self._observations(history), max(len(history.complete), 1)
         with self.watch("reference"):
             if situation.context is None or parts.context is None:
+                model = parts.context_model(situation.forecast)
                 reference = parts.reference(observations, step, generator, situation.forecast)
             else:  # the context is certain: the objective is the outcome itself
-                reference = Reference(situation.context, torch.ones(1, dtype=torch.float64))
+                model, reference = None, Reference(situation.context, torch.ones(1, dtype=torch.float64))
                 parts = replace(parts, objective=Expectation())
         progress = Progress(
             step=step,
@@ -166,7 +167,7 @@ class Engine:
             contexts=len(reference.points),
         )
         learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with the number of contexts seen
-        return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator)
+        return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator, model)
 
     def _pending_reference(self, belief: Belief, situation: Situation) -> Reference:
         """Return the reference that contexts of pending trials are drawn from: a forecast concerns this trial only."""

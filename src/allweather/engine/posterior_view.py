@@ -12,19 +12,16 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 from allweather.contexts import Reference
-from allweather.distances import MMD, Distance, Phi, TotalVariation, Wasserstein, Worst
+from allweather.distances import Distance, TotalVariation, Worst
+from allweather.engine.objective_draws import SLOW, objective_draws
 from allweather.engine.recommendation import LEVEL, Recommendation
+from allweather.objectives import Expectation
 from allweather.space import Row, Space
 from allweather.space.constraints import LinearConstraint
 from allweather.space.variables import Value
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SLOW = (MMD, Phi, Wasserstein)
-"""Distances whose worst cases are no mere sort."""
-DRAWS = 257
-"""An odd number has a middle, whichever way one looks."""
 
 
 class Likely(NamedTuple):
@@ -33,7 +30,7 @@ class Likely(NamedTuple):
     low: np.ndarray
     """(b,) it is below this with 5% probability."""
     middle: np.ndarray
-    """(b,) its median."""
+    """(b,) its median; of a mean outcome its expected value."""
     high: np.ndarray
     """(b,) it is above this with 5% probability."""
 
@@ -133,9 +130,17 @@ class Outlook:
         return Outcomes(self.sign * mean.numpy(), sd.numpy())
 
     def objectives(self, decisions: Sequence[Row]) -> Likely:
-        """Where the objective of each decision lies, by samples of what the function may be."""
-        drawn = [self._drawn(row) for row in self.space.decisions.encode(decisions).split(1)]
-        return Likely(*np.stack([_quantiles(self.sign * each) for each in drawn], axis=1))
+        """Where the objective of each decision lies, given what is uncertain about the function and the contexts.
+
+        Args:
+            decisions: by name, in the user's units.
+        """
+        points = self.space.decisions.encode(decisions)
+        low, middle, high = _quantiles(self.sign * objective_draws(self.belief, points))
+        if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
+            expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
+            middle = np.clip(expected, low, high)
+        return Likely(low, middle, high)
 
     def recommendation(self, radii: Tensor | None = None) -> Recommendation:
         """What is known about the decision that looks best."""
@@ -159,21 +164,13 @@ class Outlook:
             frontier=self.frontier,
         )
 
-    def _drawn(self, row: Tensor) -> Tensor:
-        """Samples (k,) of the objective of one decision (1, d_x)."""
-        # The same draws for all, so that one compares decisions and not draws.
-        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
-        with torch.no_grad():
-            draws = self.belief.surrogate.draws(row, self.reference.points, DRAWS, generator)[:, 0]
-            return self.belief.objective(draws, self.reference)
-
 
 def _quantiles(drawn: Tensor) -> np.ndarray:
-    """(3,) the ends and the middle of where samples (k,) lie."""
+    """(3, b) the ends and the middle of where samples (k, b) lie."""
     tail = (1 - LEVEL) / 2
     levels = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
     # An objective may be -inf: no interpolation.
-    found: np.ndarray = drawn.quantile(levels, interpolation="nearest").numpy()
+    found: np.ndarray = drawn.quantile(levels, dim=0, interpolation="nearest").numpy()
     return found
 
 

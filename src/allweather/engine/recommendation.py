@@ -25,12 +25,13 @@ class Recommendation:
 
     decision: dict[str, Value]
     value: float
-    """The objective: its posterior median, over what the function may be."""
+    """The objective: its posterior median, and of a mean outcome its posterior mean."""
     interval: tuple[float, float]
-    """The objective lies in it with 90% probability, given the fitted hyperparameters and the contexts believed in.
+    """The central 90% credible interval of the objective.
 
-    It makes no allowance for these being wrong, nor for the decision being the best of many: with few data it is
-    too narrow.
+    It allows for what is not known about the function, its hyperparameters where the surrogate samples them, and a
+    context distribution that is learned from few contexts. It makes no allowance for the decision being the best of
+    many. `python -m benchmarks calibration` measures how often such intervals hold the truth.
     """
     expected: float
     """The mean outcome under the contexts believed in."""
@@ -61,8 +62,9 @@ class Recommendation:
         if not math.isfinite(self.value):
             found = "the objective's target is not reached"
         radius = self.curve["radius"].iloc[-1]
-        falls = f"down to {self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
-        return f"{said}: {found}, mean outcome {self.expected:.4g}, {falls}"
+        shifted = f"{self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
+        rises = self.curve["value"].iloc[-1] > self.curve["value"].iloc[0]
+        return f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
 
     __repr__ = __str__
 

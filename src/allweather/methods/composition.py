@@ -101,12 +101,18 @@ class Parts:
     surrogate: Surrogate
     space: Space
 
+    def context_model(self, forecast: ContextModel | None = None) -> ContextModel | None:
+        """Return the model of the coming context: the forecast, or where there is none the composition's own."""
+        if self.context is None or forecast is None:
+            return self.context
+        return forecast.on(self.space)
+
     def reference(
         self, observations: Observations, step: int, generator: Generator, forecast: ContextModel | None = None
     ) -> Reference:
         """Return the context model's reference at this step, on legal contexts only."""
-        if self.context is None:
+        model = self.context_model(forecast)
+        if model is None:
             return Ignored().reference(observations.seen, step, generator)
-        model = self.context if forecast is None else forecast.on(self.space)
         points, weights = model.reference(observations.seen, step, generator)
         return Reference(self.space.contexts.snap(points), weights)

@@ -6,7 +6,7 @@ They were chosen by the campaign `python -m benchmarks defaults` on seeds below 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
 from allweather.contexts import KDE, ContextModel, Empirical
@@ -14,7 +14,7 @@ from allweather.distances import TotalVariation
 from allweather.objectives import DRO, Expectation, Objective
 from allweather.schedules import DensityRadius
 from allweather.space import Space
-from allweather.space.variables import Context, Real
+from allweather.space.variables import Context, Real, Variable
 from allweather.surrogates import GP, Surrogate
 
 EVERY_TRIAL = "every-trial"
@@ -47,7 +47,9 @@ def recommendation(space: Space) -> Defaults:
 def legacy(space: Space) -> Defaults:
     """DRBO-KDE (kde, Alg. 2) with an RBF kernel: the defaults of release 0.1."""
     robust = DRO(TotalVariation(DensityRadius())) if len(space.contexts) else Expectation()
-    return Defaults(_learned(space), robust, UCB(1.5), GP())
+    smooth = all(isinstance(kind, Real) for kind in _kinds(space))
+    context = KDE(bandwidth="silverman", bounds="clip") if smooth else Empirical()
+    return Defaults(context, robust, UCB(1.5), GP())
 
 
 def default_surrogate() -> GP:
@@ -56,12 +58,11 @@ def default_surrogate() -> GP:
 
 
 def _learned(space: Space) -> ContextModel:
-    smooth = all(isinstance(_inner(variable), Real) for variable in space.contexts.values())
-    return KDE() if smooth else Empirical()
+    return KDE() if any(isinstance(kind, Real) for kind in _kinds(space)) else Empirical()
 
 
-def _inner(variable: Any) -> Any:
-    return variable.variable if isinstance(variable, Context) else variable
+def _kinds(space: Space) -> list[Variable]:
+    return [variable.variable if isinstance(variable, Context) else variable for variable in space.contexts.values()]
 
 
 DEFAULTS: dict[str, Callable[[Space], Defaults]] = {

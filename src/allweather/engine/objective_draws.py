@@ -1,0 +1,63 @@
+"""Draws of the objective itself: each pairs a draw of the function with a draw of the context distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather.acquisition import Belief
+from allweather.distances import MMD, Phi, Wasserstein
+from allweather.objectives import Objective
+
+DRAWS = 257
+"""Draws of the objective; an odd number has a middle, whichever way one looks."""
+FEW_LAWS = 33
+"""Draws of the law for objectives that are expensive to prepare for another law."""
+SLOW = (MMD, Phi, Wasserstein)
+"""Distances whose worst cases are no mere sort."""
+BLOCK = 2**22
+"""Values of the function that are held at a time."""
+
+
+def objective_draws(belief: Belief, decisions: Tensor) -> Tensor:
+    """Posterior draws (257, b) of the objective of decisions (b, d_x).
+
+    The k-th draw is the objective of the k-th draw of the function under the k-th draw of the context distribution, the
+    same two for all decisions: so decisions are compared, not draws.
+
+    Args:
+        belief: what is known about the function and the context.
+        decisions: (b, d_x) in the unit cube.
+    """
+    seed = belief.generator.initial_seed()
+    laws = belief.laws(_laws_for(belief.objective), _stream(seed))
+    most = max(1, BLOCK // (DRAWS * len(belief.reference.points)))
+    return torch.cat([_drawn(belief, rows, laws, seed) for rows in decisions.split(most)], dim=1)
+
+
+def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, seed: int) -> Tensor:
+    points, weights = belief.reference
+    with torch.no_grad():
+        drawn = [
+            belief.surrogate.draws(row, points, DRAWS, Generator().manual_seed(seed)) for row in decisions.split(1)
+        ]
+        values = torch.cat(drawn, dim=1)  # (DRAWS, b, n)
+        if bool((laws == weights).all()):
+            return belief.objective(values, belief.reference)
+        found = values.new_empty(values.shape[:2])
+        for place, law in enumerate(laws):
+            found[place :: len(laws)] = belief.objective(
+                values[place :: len(laws)], belief.reference._replace(weights=law)
+            )
+        return found
+
+
+def _laws_for(objective: Objective) -> int:
+    return FEW_LAWS if isinstance(getattr(objective, "distance", None), SLOW) else DRAWS
+
+
+def _stream(seed: int) -> Generator:
+    """Random numbers for the law that are independent of the function's."""
+    state = np.random.SeedSequence([seed % 2**63, 1]).generate_state(1, np.uint64)[0]
+    return Generator().manual_seed(int(state) % 2**63)
