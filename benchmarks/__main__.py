@@ -1,8 +1,8 @@
-"""Run every benchmark, or those named: `python -m benchmarks worst_cases growth`."""
+"""Run every benchmark, or those named: `python -m benchmarks worst_cases growth`. Options begin with `--`."""
 
 import sys
 
-from benchmarks import ask_growth, asks, control, defaults, growth, imports, journal, methods, worst_cases
+from benchmarks import ask_growth, asks, calibration, control, defaults, growth, imports, journal, methods, worst_cases
 
 ALL = {
     "asks": asks.main,
@@ -13,6 +13,7 @@ ALL = {
     "imports": imports.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
+    "calibration": calibration.main,
     "defaults": lambda: defaults.main(["--show"]),  # `python -m benchmarks defaults` alone runs the campaign
 }
 
@@ -20,5 +21,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["defaults"]:
         defaults.main(sys.argv[2:])
     else:
-        for name in sys.argv[1:] or ALL:
+        for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
             ALL[name]()

@@ -29,7 +29,7 @@ class TestKDE(ContextModelSuite):
 
 class TestClippedKDE(ContextModelSuite):
     def make(self, dimension):
-        return KDE(samples=64, bounds="clip", smoothing=1.0)
+        return KDE(samples=64, bounds="clip", bandwidth="silverman")
 
 
 class TestBoundKDE(ContextModelSuite):
@@ -52,14 +52,17 @@ def test_reflection_leaves_no_mass_on_the_bounds_and_keeps_a_uniform_law_uniform
     assert 0 <= wide.min() < 0.02 < 0.98 < wide.max() <= 1
 
 
-def test_half_of_silvermans_bandwidth_leaves_a_quarter_of_the_bias_of_a_mean():
-    contexts = torch.linspace(0.3, 0.7, 30, dtype=torch.float64)[:, None]
+def test_the_default_bandwidth_leaves_means_of_quadratics_unbiased():
+    """Over samples of a law, the estimate's second moment is the law's; Silverman's adds a third of the variance."""
+    source = torch.Generator().manual_seed(0)
+    samples = [0.5 + 0.05 * torch.randn(15, 1, generator=source, dtype=torch.float64) for _ in range(200)]
 
-    def bias(model):
-        points = model.reference(contexts, 30, torch.Generator().manual_seed(0)).points
-        return ((points - 0.5) ** 2).mean().item() - ((contexts - 0.5) ** 2).mean().item()
+    def spread(model):
+        drawn = [model.reference(each, 15, torch.Generator().manual_seed(1)).points for each in samples]
+        return float(torch.stack([((points - 0.5) ** 2).mean() for points in drawn]).mean()) / 0.05**2
 
-    assert bias(KDE(8192)) == pytest.approx(bias(KDE(8192, smoothing=1.0)) / 4, rel=0.1)
+    assert spread(KDE(512)) == pytest.approx(1 + 1 / 15, abs=0.05)  # the sample's mean varies too
+    assert spread(KDE(512, bandwidth="silverman")) > 1.3
 
 
 def test_mixed_contexts_smooth_real_columns_only():
@@ -101,7 +104,7 @@ def variation(mixture, n, seed):
     source = np.random.default_rng(seed)
     contexts = [mixture[i].rvs(random_state=source) for i in source.integers(len(mixture), size=n)]
     grid = np.linspace(-3, 4, 7001)
-    density = KDE(smoothing=1.0).density(torch.tensor(grid)[:, None], torch.tensor(contexts)[:, None]).numpy()
+    density = KDE(bandwidth="silverman").density(torch.tensor(grid)[:, None], torch.tensor(contexts)[:, None]).numpy()
     return np.trapezoid(np.abs(density - np.mean([law.pdf(grid) for law in mixture], axis=0)), grid)
 
 
@@ -128,7 +131,7 @@ def test_scipy_agrees_on_the_density():
     factor = (4 / 3) ** 0.2 * 25**-0.2 * np.sqrt(24 / 25)  # SciPy's covariance divides by n - 1
     grid = torch.linspace(0, 1, 9, dtype=torch.float64)[:, None]
     expected = scipy.stats.gaussian_kde(contexts[:, 0].numpy(), bw_method=factor)(grid[:, 0].numpy())
-    torch.testing.assert_close(KDE(smoothing=1.0).density(grid, contexts), torch.tensor(expected))
+    torch.testing.assert_close(KDE(bandwidth="silverman").density(grid, contexts), torch.tensor(expected))
 
 
 def test_equal_contexts_give_a_point_mass():
@@ -142,7 +145,7 @@ def test_bad_input_is_refused():
         lambda: KDE(bandwidth=0.0),
         lambda: KDE(unseen=-1),
         lambda: KDE(bounds="wrap"),
-        lambda: KDE(smoothing=0),
+        lambda: KDE(bandwidth="scott"),
     ):
         with pytest.raises(InvalidInput):
             declaration()

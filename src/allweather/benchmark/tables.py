@@ -55,7 +55,7 @@ def kde_table2(
             found = []
             for _ in range(repeats):
                 sample = torch.from_numpy(_unclipped(name, size, rng))[:, None]
-                estimate = KDE(smoothing=1.0).density(torch.from_numpy(grid)[:, None], sample).numpy()
+                estimate = KDE(bandwidth="silverman").density(torch.from_numpy(grid)[:, None], sample).numpy()
                 found.append(float(np.abs(estimate - density).sum()) * (grid[1] - grid[0]))
             error = np.std(found, ddof=1) / np.sqrt(repeats)
             row = {"law": name, "samples": size, "published": published, "mean": np.mean(found)}

@@ -24,8 +24,9 @@ class KDE(LearnedModel):
     need no other model. The kernel is `exp(-u^2 / 2)`; the paper's formula drops the half, its code does not (ERRATA).
     Columns in which all contexts are equal have no spread to estimate and stay as they are.
 
-    A kernel of bandwidth h adds `h^2 / 2` times the curvature to every mean, and Silverman's h, chosen for the density,
-    makes that bias as large as the sampling error. By default half of it is used, which leaves a quarter of the bias.
+    A kernel of bandwidth h adds `h^2 / 2` times the curvature to every mean. Silverman's h, chosen for the density,
+    makes that bias as large as the mean's sampling error. The default is `standard deviation / sqrt(t - 1)`: then the
+    estimate's variance is the unbiased variance of the contexts, and means of quadratics have no bias.
 
     Example:
         >>> seen = torch.linspace(0, 1, 11, dtype=torch.float64)[:, None]
@@ -35,15 +36,14 @@ class KDE(LearnedModel):
 
     samples: int = 1024
     """Points of the reference; the paper's M."""
-    bandwidth: float | None = None
-    """The same for every dimension, in the unit cube; `smoothing` times Silverman's rule of thumb if not given."""
+    bandwidth: float | Literal["silverman"] | None = None
+    """In the unit cube, the same for every dimension; `"silverman"` for the paper's rule of thumb; by default the one
+    that leaves the variance unbiased."""
     unseen: int = 0
     """Zero-weight points added where nature could go."""
     bounds: Literal["reflect", "clip"] = "reflect"
     """What happens to samples beyond the bounds: reflection keeps densities flat there, clipping (as in the paper's
     code) puts a point mass on each bound."""
-    smoothing: float = 0.5
-    """Factor of Silverman's bandwidth; the paper has 1."""
     bootstrap: bool = True
     """Whether intervals account for how few contexts the law is learned from."""
     box: Box | None = field(default=None, repr=False)
@@ -52,8 +52,7 @@ class KDE(LearnedModel):
         require_count(self.samples, "KDE(samples=...)", low=1)
         require_count(self.unseen, "KDE(unseen=...)")
         require(self.bounds in ("reflect", "clip"), "KDE(bounds=...)", "be 'reflect' or 'clip'", self.bounds)
-        require_number(self.smoothing, "KDE(smoothing=...)", above=0)
-        if self.bandwidth is not None:
+        if self.bandwidth not in (None, "silverman"):
             require_number(self.bandwidth, "KDE(bandwidth=...)", above=0)
 
     def _on(self, box: Box) -> Self:
@@ -61,15 +60,18 @@ class KDE(LearnedModel):
         return replace(self, box=box)
 
     def bandwidths(self, contexts: Tensor) -> Tensor:
-        """Bandwidth per column (d_c,): `smoothing * (4/(d+2))^(1/(d+4)) * standard deviation * t^(-1/(d+4))`.
+        """Bandwidth per column (d_c,), 0 where nothing is smoothed.
 
-        d counts the columns that are smoothed; others have bandwidth 0.
+        Silverman's is `(4/(d+2))^(1/(d+4)) * standard deviation * t^(-1/(d+4))`, d counting the columns smoothed.
         """
         smooth = self._smooth(contexts.shape[1])
         t, d = len(contexts), int(smooth.sum())
-        if self.bandwidth is not None:
-            return torch.where(smooth, self.bandwidth, 0.0).to(torch.float64)
-        factor: float = self.smoothing * (4 / (d + 2)) ** (1 / (d + 4)) * t ** (-1 / (d + 4))
+        if isinstance(self.bandwidth, int | float):
+            return torch.where(smooth, float(self.bandwidth), 0.0).to(torch.float64)
+        if self.bandwidth == "silverman":
+            factor: float = (4 / (d + 2)) ** (1 / (d + 4)) * t ** (-1 / (d + 4))
+        else:
+            factor = max(t - 1, 1) ** -0.5
         return torch.where(smooth, factor * contexts.std(dim=0, correction=0), 0.0)
 
     def density(self, at: Tensor, contexts: Tensor) -> Tensor:

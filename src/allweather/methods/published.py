@@ -36,7 +36,7 @@ def _matern() -> Surrogate:
 
 def _density(samples: int, unseen: int = 0) -> KDE:
     """kde, App. B.1: Silverman's bandwidth, samples clipped to the box."""
-    return KDE(samples, unseen=unseen, bounds="clip", smoothing=1.0)
+    return KDE(samples, unseen=unseen, bounds="clip", bandwidth="silverman")
 
 
 @named

@@ -1,0 +1,251 @@
+"""How often the 90% interval of a recommendation holds the truth, under the true function and the true context law.
+
+For every problem and seed a study with default parts runs for 60 trials. After 15, 30 and 60 it recommends for a mean,
+a worst mean in total variation and a CVaR; the interval of the recommended decision's objective is compared with its
+true value. Two more suites run on functions drawn from the surrogate's prior, with a law that is learned and with one
+that is known. Widths are compared with an oracle's: the same data and decision, but law and hyperparameters known.
+
+    python -m benchmarks calibration                  # the report's seeds, 100 to 109; goes on where it was stopped
+    python -m benchmarks calibration --seeds=0:5      # seeds for tuning
+    python -m benchmarks calibration --quick          # a miniature, nothing kept
+
+The adversary in total variation may go anywhere in the context box, in the study and in the truth.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.stats
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+import allweather as aw
+from allweather._utils.timing import threads
+from allweather.contexts.base import sobol, with_unseen
+from allweather.problems import Problem, problem
+from allweather.surrogates.observations import Observations
+from benchmarks.prior_functions import SHAPE, hyperparameters, prior_problem
+
+PROBLEMS = (
+    "ackley",
+    "ackley-4c",
+    "branin",
+    "complicated-hartmann",
+    "goldstein-price",
+    "hartmann6",
+    "modified-branin",
+    "newsvendor",
+    "portfolio-normal",
+    "portfolio-uniform",
+    "six-hump-camel",
+    "three-hump-camel",
+)
+LEARNED, KNOWN = "prior, learned law", "prior, known law"
+OBJECTIVES = {"mean": aw.Expectation(), "DRO": aw.DRO(aw.TotalVariation(0.2)), "CVaR": aw.CVaR(0.25)}
+CHECKPOINTS = (15, 30, 60)
+UNSEEN = 256
+RESULTS = Path(__file__).parent / "results" / "calibration.jsonl"
+
+
+class Interval(NamedTuple):
+    """One interval and the truth, as it is kept: a row of plain numbers."""
+
+    trials: int
+    objective: str
+    low: float
+    high: float
+    truth: float
+    oracle_low: float
+    oracle_high: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the interval holds the truth, to rounding."""
+        slack = 1e-9 * (1 + abs(self.truth))
+        return self.low - slack <= self.truth <= self.high + slack
+
+    @property
+    def width(self) -> float:
+        """The width in units of the oracle's."""
+        return (self.high - self.low) / max(self.oracle_high - self.oracle_low, 1e-12)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run: a problem (or a suite of prior draws) and a seed."""
+
+    name: str
+    seed: int
+
+    @property
+    def drawn(self) -> bool:
+        """Whether the function is a draw of the prior."""
+        return self.name in (LEARNED, KNOWN)
+
+    def problem(self) -> Problem:
+        """The problem itself."""
+        return prior_problem(self.seed) if self.drawn else problem(self.name)
+
+    def study(self, chosen: Problem) -> aw.Study:
+        """A study with default parts, told about the law only where it is known."""
+        learned = aw.KDE(unseen=UNSEEN)
+        law = aw.Known(scipy.stats.beta(*SHAPE), unseen=UNSEEN) if self.name == KNOWN else learned
+        candidates = None if chosen.candidates is None else chosen.space.decisions.decode(chosen.candidates)
+        return aw.Study(
+            chosen.space,
+            context=law,
+            constraints=chosen.constraints,
+            candidates=candidates,
+            initial=chosen.initial,
+            seed=self.seed,
+        )
+
+    def oracle(self, chosen: Problem) -> aw.GP:
+        """The surrogate with known hyperparameters."""
+        fitted = hyperparameters(self.seed) if self.drawn else fitted_to_truth(self.name)
+        noise, size = math.sqrt(fitted.noise), fitted.outputscale
+        return aw.GP("matern", list(fitted.lengthscales), outputscale=size, noise=noise, mean=fitted.mean)
+
+    def run(self, checkpoints: tuple[int, ...] = CHECKPOINTS) -> list[Interval]:
+        """The intervals after each number of trials."""
+        chosen, rows = self.problem(), list[Interval]()
+        study, oracle, truth = self.study(chosen), self.oracle(chosen), true_law(chosen)
+        for number in range(max(checkpoints)):
+            rng = np.random.default_rng([self.seed, number])
+            context, trial = chosen.draw(rng), study.ask()
+            study.tell(trial, chosen.observe(trial.decision, context, rng), context=context)
+            if number + 1 in checkpoints:
+                table = observations(study, chosen)
+                rows += [measure(study, name, chosen, truth, oracle.fit(table)) for name in OBJECTIVES]
+        return rows
+
+
+def measure(study: aw.Study, name: str, chosen: Problem, truth: aw.Reference, oracle: Any) -> Interval:
+    """The interval of the recommended decision, its true objective, and the oracle's interval."""
+    objective = OBJECTIVES[name]
+    best = study.recommend(objective=objective)
+    decision = chosen.space.decisions.encode(best.decision)
+    with torch.no_grad():
+        value = float(objective(chosen.values(decision, truth.points), truth)[0])
+        thin = with_unseen(chosen.truth(512), UNSEEN, torch.Generator().manual_seed(1))
+        drawn = oracle.draws(decision, thin.points, 257, torch.Generator().manual_seed(2))[:, 0]
+        levels = torch.tensor([0.05, 0.95], dtype=torch.float64)
+        low, high = objective(drawn, thin).quantile(levels).tolist()
+    complete = int((study.trials()["state"] == "complete").sum())
+    return Interval(complete, name, *best.interval, value, low, high)
+
+
+def true_law(chosen: Problem) -> aw.Reference:
+    """The true law on a large sample, with points of weight zero all over the box."""
+    return with_unseen(chosen.truth(4096), 1024, torch.Generator().manual_seed(0))
+
+
+def observations(study: aw.Study, chosen: Problem) -> Observations:
+    """What the study has seen, encoded."""
+    rows = study.trials()
+    decisions = chosen.space.decisions.encode(rows[list(chosen.space.decisions)])
+    contexts = chosen.space.contexts.encode(rows[list(chosen.space.contexts)])
+    return Observations.of(decisions, contexts, rows["value"].to_numpy())
+
+
+@cache
+def fitted_to_truth(name: str) -> Any:
+    """Hyperparameters fitted to many values of the true function, in the outcome's units."""
+    chosen = problem(name)
+    split, count = chosen.space.decisions.columns, 384
+    points = sobol(count, split + chosen.space.contexts.columns, torch.Generator().manual_seed(3))
+    x: Tensor = chosen.space.decisions.snap(points[:, :split])
+    with torch.no_grad():
+        values = torch.cat([chosen.values(x[i : i + 1], points[i : i + 1, split:])[0] for i in range(count)])
+    fitted = aw.GP("matern", outputscale="fit").fit(Observations.of(x, points[:, split:], values)).hyperparameters
+    shift, scale = float(values.mean()), float(values.std())
+    return type(fitted)(
+        fitted.lengthscales, fitted.outputscale * scale**2, fitted.noise * scale**2, shift + scale * fitted.mean
+    )
+
+
+def kept(path: Path | None) -> dict[Case, list[Interval]]:
+    """The cases that are done; a line that was cut off by a crash is ignored."""
+    found: dict[Case, list[Interval]] = {}
+    for line in path.read_text().splitlines() if path is not None and path.is_file() else ():
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        found[Case(entry["name"], entry["seed"])] = [Interval(*row) for row in entry["rows"]]
+    return found
+
+
+def campaign(
+    cases: list[Case], path: Path | None, checkpoints: tuple[int, ...] = CHECKPOINTS
+) -> dict[Case, list[Interval]]:
+    """Run the cases that are not done yet, and keep each as a line of `path`."""
+    found = kept(path)
+    for case in cases:
+        if case in found:
+            continue
+        with threads(1):
+            found[case] = case.run(checkpoints)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            rows = [[float(f"{each:.6g}") if isinstance(each, float) else each for each in row] for row in found[case]]
+            with path.open("a") as file:
+                file.write(json.dumps({"name": case.name, "seed": case.seed, "rows": rows}) + "\n")
+    return {case: found[case] for case in cases}
+
+
+def cells(rows: list[Interval], checkpoints: tuple[int, ...]) -> list[str]:
+    """Coverage after each number of trials, coverage by objective, and the median width."""
+    coverage = [_share([row for row in rows if row.trials == trials]) for trials in checkpoints]
+    by_objective = [_share([row for row in rows if row.objective == name]) for name in OBJECTIVES]
+    widths = [np.median([row.width for row in rows if row.trials == trials]) for trials in checkpoints]
+    return [*coverage, *by_objective, *(f"{width:.1f}" for width in widths)]
+
+
+def _share(rows: list[Interval]) -> str:
+    return f"{np.mean([row.held for row in rows]):.2f}" if rows else "-"
+
+
+def printed(found: dict[Case, list[Interval]], checkpoints: tuple[int, ...] = CHECKPOINTS) -> Table:
+    """The table: one row per problem, then all of them, then the prior's draws."""
+    table = Table(title="share of 90% intervals that hold the truth; median width in units of an oracle's")
+    table.add_column("problem")
+    widths = [f"width {trials}" for trials in checkpoints]
+    for column in ("seeds", *(f"{trials} trials" for trials in checkpoints), *OBJECTIVES, *widths):
+        table.add_column(column, justify="right")
+    names = list(dict.fromkeys(case.name for case in found))
+    by_name = {name: [row for case, rows in found.items() if case.name == name for row in rows] for name in names}
+    plain = [name for name in names if name not in (LEARNED, KNOWN)]
+    by_name["all problems"] = [row for name in plain for row in by_name[name]]
+    order = [*plain, *(["all problems"] if plain else []), *(name for name in (LEARNED, KNOWN) if name in names)]
+    for name in order:
+        seeds = sum(case.name == name for case in found) or len({case.seed for case in found})
+        table.add_row(name, f"{seeds}", *cells(by_name[name], checkpoints), end_section=name == order[len(plain) - 1])
+    return table
+
+
+def main() -> None:
+    """Print the table, after running what is not kept yet."""
+    options = dict(each[2:].partition("=")[::2] for each in sys.argv[1:] if each.startswith("--"))
+    if "quick" in options:
+        cases = [Case(name, 0) for name in ("three-hump-camel", LEARNED, KNOWN)]
+        Console(width=150).print(printed(campaign(cases, None, (11, 12)), (11, 12)))
+        return
+    first, last = (int(each) for each in options.get("seeds", "100:110").split(":"))
+    path = RESULTS if first >= 100 else Path(options.get("results", "calibration-tuning.jsonl"))
+    names = options["problems"].split(",") if "problems" in options else [*PROBLEMS, LEARNED, KNOWN]
+    # Draws of the prior differ from seed to seed, so there are three times as many of them.
+    more = {name: 3 if name in (LEARNED, KNOWN) else 1 for name in names}
+    cases = [Case(name, seed) for seed in range(first, last) for name in names]
+    cases += [Case(name, seed) for name in names for seed in range(last, first + more[name] * (last - first))]
+    Console(width=150).print(printed(campaign(cases, path)))
