@@ -1,0 +1,124 @@
+"""Intervals of objectives account for a context law that is learned."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import allweather as aw
+from allweather.engine.objective_draws import objective_draws
+
+SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
+SOURCE = np.random.default_rng(3)
+CONTEXTS = SOURCE.beta(2, 4, size=40)
+DECISIONS = SOURCE.uniform(size=40)
+EXACT = aw.GP("rbf", lengthscales=1.0, outputscale=4.0, noise=1e-3, mean=0.0)
+
+
+def outcome(x, c):
+    return 2 * c - (x - 0.5) ** 2
+
+
+def study(context, objective=None, direction="maximize", sign=1, t=40, **settings):
+    made = aw.Study(
+        SPACE,
+        context=context,
+        objective=objective or aw.Expectation(),
+        surrogate=EXACT,
+        direction=direction,
+        seed=1,
+        **settings,
+    )
+    rows = [{"x": x, "c": c, "value": sign * outcome(x, c)} for x, c in zip(DECISIONS[:t], CONTEXTS[:t], strict=True)]
+    made.add(rows)
+    return made
+
+
+def width(recommendation):
+    low, high = recommendation.interval
+    return high - low
+
+
+@pytest.mark.parametrize("context", [aw.KDE(512), aw.Empirical()])
+def test_a_well_known_function_is_as_uncertain_as_the_mean_of_the_contexts(context):
+    """The outcome is linear in the context, so the interval is that of a bootstrapped mean."""
+    best = study(context).recommend()
+    sd = 2 * CONTEXTS.std() / np.sqrt(41)
+    assert width(best) == pytest.approx(2 * 1.645 * sd, rel=0.15)
+    assert width(study(replace(context, bootstrap=False)).recommend()) < 0.1 * width(best)
+
+
+def test_a_law_that_is_given_adds_nothing():
+    learned = study(aw.KDE(256))
+    given = aw.Finite([[0.2], [0.4]])
+    assert width(learned.recommend(forecast=given)) < 0.05
+    assert width(learned.recommend(context={"c": 0.3})) < 0.05
+    assert width(study(given).recommend()) < 0.05
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        aw.DRO(aw.TotalVariation(0.2)),
+        aw.DRO(aw.KL(0.1)),
+        aw.DRO(aw.ChiSquared(0.1)),
+        aw.DRO(aw.MMD(0.1, lengthscale=0.2)),
+        aw.DRO(aw.Wasserstein(0.05)),
+        aw.CVaR(0.3),
+        aw.VaR(0.3),
+        aw.EntropicRisk(1.0),
+        aw.MeanVariance(0.5),
+        aw.WorstCase(),
+    ],
+)
+def test_every_objective_pairs_function_and_law(objective):
+    """Each draw is the objective of one function under one law, here computed one by one."""
+    belief = study(aw.KDE(48), objective, t=12).outlook().belief
+    decisions = torch.tensor([[0.2], [0.6]], dtype=torch.float64)
+    drawn = objective_draws(belief, decisions)
+    assert drawn.shape == (257, 2)
+    torch.testing.assert_close(objective_draws(belief, decisions[1:])[:, 0], drawn[:, 1])
+    if not isinstance(objective, aw.WorstCase):
+        certain = objective_draws(replace(belief, context_model=None), decisions)
+        assert bool((drawn.std(0) > certain.std(0)).all())
+
+
+def test_fewer_contexts_make_wider_intervals():
+    few, many = (study(aw.KDE(256), t=t).recommend() for t in (8, 40))
+    assert width(few) > 1.3 * width(many)
+
+
+def test_value_mean_outcome_and_curve_are_one_number_for_a_mean():
+    made = study(aw.KDE(256))
+    best, outlook = made.recommend(), made.outlook()
+    assert best.value == best.expected == pytest.approx(best.curve["value"].iloc[0], rel=1e-12)
+    likely = outlook.objectives([best.decision])
+    assert (likely.low[0], likely.high[0]) == best.interval
+    assert likely.middle[0] == best.value
+
+
+def test_minimising_reads_forwards():
+    assert " rises to " in str(study(aw.KDE(64), direction="minimize", sign=-1).recommend())
+    assert " falls to " in str(study(aw.KDE(64)).recommend())
+
+
+def test_control_sets_account_for_the_law_of_what_is_left_alone():
+    space = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1))
+    control = aw.Control([aw.ControlSet(("a",), 1.0)])
+    made = aw.Study(space, control=control, context=aw.KDE(128), objective=aw.Expectation(), initial=2, seed=2)
+    for c in CONTEXTS[:8]:
+        trial = made.ask()
+        made.tell(trial, 2 * c, context={"b": c})
+    sure = aw.Study(space, control=control, context=aw.KDE(128, bootstrap=False), objective=aw.Expectation(), seed=2)
+    sure.restore([made.trial(number) for number in range(8)] if hasattr(made, "trial") else list(made._history.trials))
+    assert width(made.recommend()) > width(sure.recommend())
+
+
+def test_one_context_or_equal_ones_or_two_trials_are_no_trouble():
+    for contexts in ([0.3], [0.3] * 5, [0.2, 0.4]):
+        made = aw.Study(SPACE, seed=1)
+        made.add([{"x": 0.1 * i, "c": c, "value": float(i)} for i, c in enumerate(contexts)])
+        low, high = made.recommend().interval
+        assert np.isfinite([low, high]).all()
+        assert low <= high
