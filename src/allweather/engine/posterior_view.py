@@ -132,11 +132,13 @@ class Outlook:
     def objectives(self, decisions: Sequence[Row]) -> Likely:
         """Where the objective of each decision lies, given what is uncertain about the function and the contexts.
 
+        Recommendations and figures take it from here; where worst cases take long, on fewer contexts.
+
         Args:
             decisions: by name, in the user's units.
         """
         points = self.space.decisions.encode(decisions)
-        low, middle, high = _quantiles(self.sign * objective_draws(self.belief, points))
+        low, middle, high = _quantiles(self.sign * objective_draws(self.lighter().belief, points))
         if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
             expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
             middle = np.clip(expected, low, high)

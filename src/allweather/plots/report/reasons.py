@@ -87,7 +87,7 @@ def _shift(outlook: Outlook, best: Recommendation) -> list[str]:
     return [
         f"If contexts are as believed, the mean outcome is {short(best.expected)}.",
         f"If their distribution shifts against it by {short(radius)} in {measured(outlook.distance)}{share}, "
-        f"it is still {shifted}.",
+        f"it {'is still' if outlook.sign > 0 else 'rises to'} {shifted}.",
     ]
 
 
