@@ -55,8 +55,9 @@ class LearnedModel(ContextModel):
 def dirichlet(weights: Tensor, count: int, generator: Generator) -> Tensor:
     """Bayesian bootstrap draws (count, t) of weights (t,) that sum to 1.
 
-    Equal weights give `Dirichlet(1, ..., 1)`. Unequal ones are the means, and the concentration is the effective sample
-    size `1 / sum w_i^2`.
+    They follow a Dirichlet distribution whose means are the weights. Rubin's concentration, the (effective) sample size
+    `1 / sum w_i^2`, makes the variance of a mean `(t - 1) / (t + 1)` of its unbiased estimate; with two less it is that
+    estimate. It is at least half the sample size, for samples of three and fewer.
 
     Args:
         weights: (t,) the weights of the contexts seen.
@@ -65,12 +66,13 @@ def dirichlet(weights: Tensor, count: int, generator: Generator) -> Tensor:
 
     Example:
         >>> drawn = dirichlet(torch.full((4,), 0.25, dtype=torch.float64), 1000, torch.Generator().manual_seed(0))
-        >>> drawn.shape, round(drawn.var(0).mean().item(), 3)  # (1/4) (3/4) / 5
-        (torch.Size([1000, 4]), 0.038)
+        >>> drawn.shape, round(drawn.var(0).mean().item(), 2)  # (1/4) (3/4) / 3
+        (torch.Size([1000, 4]), 0.06)
     """
     seed = int(torch.randint(2**31 - 1, (), generator=generator).item())
     effective = 1 / float(weights.square().sum())
-    drawn = np.random.default_rng(seed).standard_gamma(effective * weights.numpy(), size=(count, len(weights)))
+    concentration = max(effective - 2, effective / 2)
+    drawn = np.random.default_rng(seed).standard_gamma(concentration * weights.numpy(), size=(count, len(weights)))
     gammas = torch.from_numpy(drawn).clamp_min(1e-300)
     return gammas / gammas.sum(-1, keepdim=True)
 
