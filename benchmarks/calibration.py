@@ -53,7 +53,8 @@ PROBLEMS = (
 LEARNED, KNOWN = "prior, learned law", "prior, known law"
 OBJECTIVES = {"mean": aw.Expectation(), "DRO": aw.DRO(aw.TotalVariation(0.2)), "CVaR": aw.CVaR(0.25)}
 CHECKPOINTS = (15, 30, 60)
-UNSEEN = 256
+SAMPLES = 256
+"""Contexts of the learner's reference, and as many of weight zero; more change intervals little."""
 RESULTS = Path(__file__).parent / "results" / "calibration.jsonl"
 
 
@@ -98,8 +99,8 @@ class Case:
 
     def study(self, chosen: Problem) -> aw.Study:
         """A study with default parts, told about the law only where it is known."""
-        learned = aw.KDE(unseen=UNSEEN)
-        law = aw.Known(scipy.stats.beta(*SHAPE), unseen=UNSEEN) if self.name == KNOWN else learned
+        learned = aw.KDE(SAMPLES, unseen=SAMPLES)
+        law = aw.Known(scipy.stats.beta(*SHAPE), SAMPLES, unseen=SAMPLES) if self.name == KNOWN else learned
         candidates = None if chosen.candidates is None else chosen.space.decisions.decode(chosen.candidates)
         return aw.Study(
             chosen.space,
@@ -137,7 +138,7 @@ def measure(study: aw.Study, name: str, chosen: Problem, truth: aw.Reference, or
     decision = chosen.space.decisions.encode(best.decision)
     with torch.no_grad():
         value = float(objective(chosen.values(decision, truth.points), truth)[0])
-        thin = with_unseen(chosen.truth(512), UNSEEN, torch.Generator().manual_seed(1))
+        thin = with_unseen(chosen.truth(512), SAMPLES, torch.Generator().manual_seed(1))
         drawn = oracle.draws(decision, thin.points, 257, torch.Generator().manual_seed(2))[:, 0]
         levels = torch.tensor([0.05, 0.95], dtype=torch.float64)
         low, high = objective(drawn, thin).quantile(levels).tolist()

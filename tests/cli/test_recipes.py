@@ -43,6 +43,10 @@ def test_variables_of_every_kind():
         ('acquisition = { name = "ucb", width = 2 }', aw.UCB(2)),
         ('acquisition = "thompson"', aw.Thompson()),
         ('context = { name = "kde", samples = 64 }', aw.KDE(64)),
+        (
+            'context = { name = "kde", bounds = "clip", bandwidth = "silverman", bootstrap = false }',
+            aw.KDE(bounds="clip", bandwidth="silverman", bootstrap=False),
+        ),
         ('surrogate = { name = "gp", kernel = "matern", lengthscales = 0.2 }', aw.GP),
         ('context = { name = "finite", points = [{ demand = 3 }, { demand = 4 }], weights = [0.5, 0.5] }', aw.Finite),
         ('context = { name = "known", law = { demand = { name = "gamma", a = 4, scale = 5 } } }', aw.Known),

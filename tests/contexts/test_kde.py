@@ -91,9 +91,7 @@ def test_a_context_that_is_constant_in_one_dimension_stays_so():
     reference = model.reference(contexts, 9, torch.Generator().manual_seed(0))
     assert (reference.points[:, 1] - contexts[0, 1]).abs().max() < 1e-15
     drawn = model.resample(contexts, reference, 2000, torch.Generator().manual_seed(1))
-    assert (drawn @ reference.points[:, 0]).std().item() == pytest.approx(
-        contexts[:, 0].std().item() / 3, rel=0.1
-    )
+    assert (drawn @ reference.points[:, 0]).std().item() == pytest.approx(contexts[:, 0].std().item() / 3, rel=0.1)
 
 
 def variation(mixture, n, seed):
