@@ -104,5 +104,5 @@ def with_rough(build: Callable[[Belief], MeanBound | TangentBound | SampledBound
     """The score of a belief, with that of the same belief on fewer contexts as its `rough` form."""
     score, rough = build(belief), belief.rough()
     if rough is not None:
-        score.rough = build(rough)  # type: ignore[assignment]
+        score.rough = build(rough)
     return score
