@@ -58,6 +58,7 @@ class Study:
         objective: Objective | None = None,
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
+        goal: Literal["every-trial", "recommendation"] | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
         constraints: LinearConstraint | Sequence[LinearConstraint] = (),
         candidates: Any = None,
@@ -75,9 +76,11 @@ class Study:
             method: a published method by name (`aw.methods()` lists them), or a composition; the parts below, where
                 given, replace its own.
             context: the context model; by default learned from the contexts seen.
-            objective: what makes a decision good; by default its worst mean outcome when contexts shift a little.
-            acquisition: how the next decision is chosen; by default UCB.
+            objective: what makes a decision good; by default its mean outcome.
+            acquisition: how the next decision is chosen; by default an upper confidence bound of the objective.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
+            goal: what the parts left out are chosen for: `"every-trial"` (outcomes of all trials count, the default) or
+                `"recommendation"` (only the final recommendation counts).
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
@@ -90,7 +93,7 @@ class Study:
         """
         require_count(threads, "Study(threads=...)", low=1)
         self.space, self.direction, self.name, self._threads = space, direction, name, threads
-        composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate)
+        composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate, goal)
         limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
         factory = EngineFactory(space, direction, limits, candidates, initial, seed)
         self._engine = factory.engine(composition, control)
