@@ -2,6 +2,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -19,7 +20,10 @@ autodoc_member_order = "bysource"
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 
-# Pages that begin with a `file_format: mystnb` header are run. What they gave is kept until they or the library change.
+PAPER = re.compile(r"(?<![\w`<-])(bocu|kde|phi|subsets|wasserstein)(?=,? (?:Alg|App|Eq|Ex|Fig|Lemma|Sec|Table|Thm)\b)")
+"""A paper's key before the number of a section or equation, which links to references.md."""
+
+# Pages that begin with a `file_format: mystnb` header are executed. Their output is cached until they or the library change.
 _sources = sorted((HERE.parent / "src" / "allweather").rglob("*.py"))
 _version = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
 nb_execution_mode = "cache"
@@ -29,8 +33,14 @@ nb_execution_timeout = 300
 nb_execution_in_temp = True
 
 
+def link_papers(app, what, name, obj, options, lines):
+    """Link the papers' keys in docstrings to their citations."""
+    lines[:] = [line if "`" in line else PAPER.sub(r":ref:`\1 <\1>`", line) for line in lines]
+
+
 def setup(app):
-    """Figures are drawn as SVG, the kernel keeps no history, and computes with one thread."""
+    """Link papers; execute pages with SVG figures, without a history, in one thread."""
+    app.connect("autodoc-process-docstring", link_papers)
     profile = Path(app.outdir).parent / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     settings = {
