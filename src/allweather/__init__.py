@@ -46,6 +46,7 @@ from allweather.distances import (
     Worst,
     worst_case,
 )
+from allweather.engine.check import Check
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import AllweatherError, BudgetSpent, InvalidInput
 from allweather.methods import method, methods
@@ -134,6 +135,7 @@ __all__ = [
     "BoTorch",
     "BudgetSpent",
     "CVaR",
+    "Check",
     "ChiSquared",
     "Choice",
     "Composition",

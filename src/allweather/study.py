@@ -11,7 +11,7 @@ from torch import Tensor
 from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
-from allweather.engine import Outlook, Recommendation, Situation
+from allweather.engine import Check, Outlook, Recommendation, Situation
 from allweather.engine.factory import EngineFactory, propose, resolve_method, view_posterior
 from allweather.engine.recommendation import checked_radii
 from allweather.errors import InvalidInput, require, require_count
@@ -259,6 +259,20 @@ class Study:
         history = self._history if after is None else self._history.until(after)
         with self._computing():
             return view_posterior(self._engine, history, Situation(), objective, "Study.outlook")
+
+    def check(self) -> Check:
+        """Return how well the model predicts outcomes that it has not seen, with a verdict in words.
+
+        Each outcome is predicted from all others. Needs a `GP` surrogate and at least one complete trial.
+        """
+        require(len(self._history.complete) > 0, "Study.check()", "follow at least one complete trial", "none")
+        with self._computing():
+            found = self._engine.check(self._history)
+        if found is None:
+            raise InvalidInput(
+                "needs a `GP` surrogate, whose leave-one-out predictions are known", where="Study.check()"
+            )
+        return found
 
     def trials(self) -> pd.DataFrame:
         """Return a table of one row per trial and one column per variable; `value` is the mean of its outcomes."""

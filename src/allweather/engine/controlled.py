@@ -11,6 +11,7 @@ from torch import Generator, Tensor
 
 from allweather._utils.timing import Stopwatch
 from allweather.acquisition.optimize import Search
+from allweather.engine.check import Check
 from allweather.engine.engine import ASK, RECOMMEND, Engine, Plan, Situation
 from allweather.engine.pending import keep_apart
 from allweather.engine.posterior_view import Outlook
@@ -126,6 +127,10 @@ class ControlledEngine:
             if offer.function is not None:
                 decision = keep_apart(decision, same, offer.function, side.search, side.belief.generator)
         return self._plan(split, Plan.of(split.space, decision, fitted))
+
+    def check(self, history: History) -> Check | None:
+        """Return how well the surrogate of all variables predicts outcomes that it has not seen."""
+        return self.whole.check(history)
 
     def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
         """Return the posterior view under the best set, with the best decision of every set by cost."""

@@ -13,6 +13,7 @@ from allweather._utils.timing import Stopwatch
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Best, Search
 from allweather.contexts import ContextModel, Forecast, Reference
+from allweather.engine.check import Check, check_model
 from allweather.engine.pending import condition_on_pending, keep_apart
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import require
@@ -188,6 +189,12 @@ class Engine:
                 posterior = surrogate.fit(self._observations(history), None if last is None else last.fitted)
         self._fitted = (history.version, posterior)
         return posterior
+
+    def check(self, history: History) -> Check | None:
+        """Return how well the surrogate predicts outcomes that it has not seen, or None where it cannot tell."""
+        with self.watch("fit"):
+            posterior = self.posterior(history)
+        return check_model(self.parts.space, posterior, self._observations(history), history.sign)
 
     def _observations(self, history: History) -> Observations:
         return history.observations.without_contexts() if self.parts.context is None else history.observations

@@ -11,8 +11,11 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition import Belief
+from allweather.acquisition.optimize import Search
 from allweather.contexts import Reference
 from allweather.distances import Distance, TotalVariation, Worst
+from allweather.engine.check import reliability_warning
+from allweather.engine.gain import SPREAD, Gain, gain_left
 from allweather.engine.objective_draws import SLOW, objective_draws
 from allweather.engine.recommendation import LEVEL, Recommendation
 from allweather.objectives import Expectation
@@ -151,7 +154,7 @@ class Outlook:
         decision, distance = self.decision, self.distance
         shifts = _radii(distance) if radii is None else radii
         (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([decision]))
-        worst = self.worst(decision, [distance.number]).weights[0]
+        worst, gain = self.worst(decision, [distance.number]).weights[0], self.gain()
         return Recommendation(
             decision=decision,
             value=middle,
@@ -164,7 +167,16 @@ class Outlook:
             control=self.control,
             cost=self.cost,
             frontier=self.frontier,
+            possible_gain=gain.possible,
+            expected_gain=gain.expected,
+            warning=reliability_warning(self.belief.surrogate),
         )
+
+    def gain(self) -> Gain:
+        """How much better than the decision that looks best another may be, and what one more trial may gain."""
+        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
+        search = Search(self.space.decisions, self.constraints)
+        return gain_left(self.belief, self.chosen, search.sample(SPREAD, generator))
 
 
 def _quantiles(drawn: Tensor) -> np.ndarray:

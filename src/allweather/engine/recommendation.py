@@ -54,6 +54,12 @@ class Recommendation:
     frontier: pd.DataFrame | None = None
     """With control sets: the best of each set, cheapest first, with `cost`, the objective's `value` under the posterior
     mean, and whether it is on the `frontier`: nothing that costs as little is better."""
+    possible_gain: float | None = None
+    """With 95% probability, under the posterior, no decision has an objective better by more than this."""
+    expected_gain: float | None = None
+    """How much one more trial is expected to improve the objective of the recommended decision."""
+    warning: str = ""
+    """Why the recommendation should not be relied on, where there is a reason."""
 
     def __str__(self) -> str:
         said = ", ".join(f"{name} = {_short(value)}" for name, value in self.decision.items())
@@ -64,7 +70,14 @@ class Recommendation:
         radius = self.curve["radius"].iloc[-1]
         shifted = f"{self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
         rises = self.curve["value"].iloc[-1] > self.curve["value"].iloc[0]
-        return f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
+        told = f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
+        return told + self._left() + (f". Warning: {self.warning}" if self.warning else "")
+
+    def _left(self) -> str:
+        if self.possible_gain is None or not math.isfinite(self.possible_gain):
+            return ""
+        more = "" if self.expected_gain is None else f", {self.expected_gain:.2g} expected of one more trial"
+        return f"; at most {self.possible_gain:.2g} better is possible (95%){more}"
 
     __repr__ = __str__
 

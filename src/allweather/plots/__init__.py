@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from allweather.plots.check import check
 from allweather.plots.comparison import comparison
 from allweather.plots.contexts import contexts
 from allweather.plots.frontier import frontier
@@ -36,6 +37,7 @@ __all__ = [
     "Picture",
     "Ribbon",
     "Rule",
+    "check",
     "comparison",
     "contexts",
     "frontier",

@@ -1,0 +1,97 @@
+"""When to stop: how much better the best decision may still be, and what one more trial is expected to gain."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather.acquisition import Belief
+from allweather.surrogates import Posterior
+from allweather.surrogates.mixture import MixturePosterior
+from allweather.surrogates.posterior import ProductPosterior
+from allweather.surrogates.warped import WarpedPosterior
+
+PATHS, FEATURES = 96, 256
+"""Sampled functions, and the random cosines of each."""
+LEVEL = 0.95
+SPREAD = 48
+"""Candidates that are spread over all decisions."""
+CONTEXTS, NODES = 4, 5
+"""Contexts and outcomes that the next trial is averaged over."""
+_NODES, _SHARES = np.polynomial.hermite_e.hermegauss(NODES)
+_SHARES = _SHARES / math.sqrt(2 * math.pi)
+
+
+class Gain(NamedTuple):
+    """What is left to gain over the chosen decision, in the objective's units; never negative."""
+
+    possible: float
+    """With 95% probability no decision is better by more than this."""
+    expected: float | None
+    """What one more trial is expected to gain; None where the surrogate cannot say."""
+
+
+def gain_left(belief: Belief, chosen: Tensor, candidates: Tensor) -> Gain:
+    """How much better than the chosen decision the best candidate may be, under the posterior.
+
+    Args:
+        belief: what is known about the function and the context.
+        chosen: (d_x,) the decision that looks best.
+        candidates: (m, d_x) legal decisions, spread out.
+    """
+    belief = belief.rough() or belief
+    decisions = torch.cat([chosen[None], candidates, belief.incumbents(16)])
+    generator = Generator().manual_seed(belief.generator.initial_seed())
+    with torch.no_grad():
+        drawn = sampled_objectives(belief, decisions, generator)
+        better = (drawn.amax(1) - drawn[:, 0]).nan_to_num(nan=math.inf)
+        possible = float(better.quantile(LEVEL, interpolation="higher"))
+        return Gain(possible, _expected(belief, decisions, drawn, generator))
+
+
+def sampled_objectives(belief: Belief, decisions: Tensor, generator: Generator) -> Tensor:
+    """The objective (k, b) of decisions under sampled functions, the same functions for all decisions."""
+    paths = belief.surrogate.paths(belief.reference.points, PATHS, generator, FEATURES)
+    blocks = [belief.objective(paths(block), belief.reference) for block in decisions.split(16)]
+    return torch.cat(blocks, 1)
+
+
+def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Generator) -> float | None:
+    """The gain of a trial of the most promising decision, averaged over its context and outcome."""
+    if not bool(drawn.isfinite().all()):
+        return None
+    promising = decisions[(drawn.mean(0) + drawn.std(0)).argmax()]
+    weights, points = belief.reference.weights, belief.reference.points
+    places = torch.multinomial(weights, min(CONTEXTS, len(weights)), replacement=True, generator=generator)
+    before = float(belief.expected(decisions).max())
+    gained = 0.0
+    for context in points[places]:
+        point = torch.cat([promising, context])[None]
+        outcomes = possible_outcomes(belief.surrogate, point, len(promising))
+        if outcomes is None:
+            return None
+        for outcome, share in zip(outcomes, _SHARES, strict=True):
+            field = belief.surrogate.given(point, outcome[None]).field(points)
+            after = belief.objective(field.mean(decisions), belief.reference).max()
+            gained += float(share) * (float(after) - before) / len(places)
+    return max(gained, 0.0)
+
+
+def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor | None:
+    """Outcomes (5,) of a trial at a joint point (1, d), noise included: nodes of a Gaussian quadrature.
+
+    None where the surrogate does not know its noise.
+    """
+    if isinstance(posterior, WarpedPosterior):
+        warped = possible_outcomes(posterior.inner, point, split)
+        return None if warped is None else posterior.back(warped)
+    best = posterior.best if isinstance(posterior, MixturePosterior) else posterior
+    if not isinstance(best, ProductPosterior):
+        return None
+    mean, sd = posterior.field(point[:, split:])(point[:, :split])
+    spread = (sd[0, 0].square() + best.data.noise * best.data.scale**2).sqrt()
+    return mean[0, 0] + spread * torch.from_numpy(_NODES)
