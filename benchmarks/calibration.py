@@ -5,18 +5,19 @@ a worst mean in total variation and a CVaR; the interval of the recommended deci
 true value. Two more suites run on functions drawn from the surrogate's prior, with a law that is learned and with one
 that is known. Widths are compared with an oracle's: the same data and decision, but law and hyperparameters known.
 
-    python -m benchmarks calibration                  # the report's seeds, 100 to 109; goes on where it was stopped
-    python -m benchmarks calibration --seeds=0:5      # seeds for tuning
-    python -m benchmarks calibration --quick          # a miniature, nothing kept
+    python -m benchmarks calibration                  # the report's seeds, 100 to 109; resumes where it was stopped
+    python -m benchmarks calibration --seeds 0-4 --results tuning.jsonl
+    python -m benchmarks calibration --quick          # a miniature, nothing is kept
 
 The adversary in total variation may go anywhere in the context box, in the study and in the truth.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -235,18 +236,29 @@ def printed(found: dict[Case, list[Interval]], checkpoints: tuple[int, ...] = CH
     return table
 
 
-def main() -> None:
-    """Print the table, after running what is not kept yet."""
-    options = dict(each[2:].partition("=")[::2] for each in sys.argv[1:] if each.startswith("--"))
-    if "quick" in options:
-        cases = [Case(name, 0) for name in ("three-hump-camel", LEARNED, KNOWN)]
-        Console(width=150).print(printed(campaign(cases, None, (11, 12)), (11, 12)))
-        return
-    first, last = (int(each) for each in options.get("seeds", "100:110").split(":"))
-    path = RESULTS if first >= 100 else Path(options.get("results", "calibration-tuning.jsonl"))
-    names = options["problems"].split(",") if "problems" in options else [*PROBLEMS, LEARNED, KNOWN]
-    # Draws of the prior differ from seed to seed, so there are three times as many of them.
-    more = {name: 3 if name in (LEARNED, KNOWN) else 1 for name in names}
-    cases = [Case(name, seed) for seed in range(first, last) for name in names]
-    cases += [Case(name, seed) for name in names for seed in range(last, first + more[name] * (last - first))]
-    Console(width=150).print(printed(campaign(cases, path)))
+def main(arguments: Sequence[str] = ()) -> None:
+    """Run what is missing and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks calibration")
+    parser.add_argument("--quick", action="store_true", help="a miniature, nothing is kept")
+    parser.add_argument("--show", action="store_true", help="only print what is kept")
+    parser.add_argument("--seeds", default="100-109")
+    parser.add_argument("--problems", default=";".join((*PROBLEMS, LEARNED, KNOWN)), help="by name, separated by ;")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    chosen = parser.parse_args(arguments)
+    if chosen.quick:
+        cases, checkpoints = [Case(name, 0) for name in ("three-hump-camel", LEARNED, KNOWN)], (11, 12)
+        found = campaign(cases, None, checkpoints)
+    else:
+        checkpoints = CHECKPOINTS
+        cases = list(kept(chosen.results)) if chosen.show else planned(chosen.problems.split(";"), chosen.seeds)
+        found = campaign(cases, chosen.results)
+    Console(width=150).print(printed(found, checkpoints))
+
+
+def planned(names: Sequence[str], seeds: str) -> list[Case]:
+    """All cases, seed by seed; three times as many draws of the prior, since each is another function."""
+    first, _, last = seeds.partition("-")
+    start, stop = int(first), int(last or first) + 1
+    cases = [Case(name, seed) for seed in range(start, stop) for name in names]
+    drawn = [name for name in names if name in (LEARNED, KNOWN)]
+    return cases + [Case(name, seed) for seed in range(stop, start + 3 * (stop - start)) for name in drawn]

@@ -46,6 +46,9 @@ class Belief:
     context_model: ContextModel | None = None
     """Where the reference comes from; None where the context itself is known, or is not looked at."""
 
+    averaged: Posterior | None = None
+    """The surrogate averaged over hyperparameters, which intervals are drawn from; the surrogate itself if None."""
+
     def laws(self, count: int, generator: Generator) -> Tensor:
         """Draws (count, n) of the reference's weights; the same for all where the law is not learned.
 

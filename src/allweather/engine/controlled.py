@@ -135,6 +135,7 @@ class ControlledEngine:
     def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
         """Return the posterior view under the best set, with the best decision of every set by cost."""
         posterior = self.whole.posterior(history)
+        averaged = self.whole.averaged(history, posterior)
         rows, outlooks, scores = [], [], list[float]()
         columns = ["control", "cost", "value", "score", *self.whole.search.box]
         controls = [split.control for split, _ in self.sides.values()]
@@ -145,6 +146,7 @@ class ControlledEngine:
             view, arranged = split.apply(history, posterior)
             generator = engine.generator(RECOMMEND, history.revision)
             belief = engine.belief(view, arranged, parts, generator, Situation())
+            belief = replace(belief, averaged=split.apply(history, averaged)[1])
             best = engine.best_expected(belief)
             limits = engine.search.constraints
             outlooks.append(Outlook(split.space, history.sign, belief, best.decision, constraints=limits))

@@ -129,7 +129,9 @@ class Engine:
         """Return the posterior view, with the decision whose objective is best under the posterior mean."""
         parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
         generator = self.generator(RECOMMEND, history.revision)
-        belief = self.belief(history, self.posterior(history), parts, generator, situation)
+        posterior = self.posterior(history)
+        belief = self.belief(history, posterior, parts, generator, situation)
+        belief = replace(belief, averaged=self.averaged(history, posterior))
         best, limits = self.best_expected(belief).decision, self.search.constraints
         return Outlook(history.space, history.sign, belief, best, constraints=limits)
 
@@ -192,9 +194,12 @@ class Engine:
 
     def check(self, history: History) -> Check | None:
         """Return how well the surrogate predicts outcomes that it has not seen, or None where it cannot tell."""
+        return check_model(self.parts.space, self.posterior(history), self._observations(history), history.sign)
+
+    def averaged(self, history: History, posterior: Posterior) -> Posterior:
+        """Return the posterior averaged over hyperparameters, which intervals are drawn from."""
         with self.watch("fit"):
-            posterior = self.posterior(history)
-        return check_model(self.parts.space, posterior, self._observations(history), history.sign)
+            return self.parts.surrogate.averaged(self._observations(history), posterior)
 
     def _observations(self, history: History) -> Observations:
         return history.observations.without_contexts() if self.parts.context is None else history.observations

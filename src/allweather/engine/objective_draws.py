@@ -38,10 +38,9 @@ def objective_draws(belief: Belief, decisions: Tensor) -> Tensor:
 
 def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, seed: int) -> Tensor:
     points, weights = belief.reference
+    surrogate = belief.averaged or belief.surrogate
     with torch.no_grad():
-        drawn = [
-            belief.surrogate.draws(row, points, DRAWS, Generator().manual_seed(seed)) for row in decisions.split(1)
-        ]
+        drawn = [surrogate.draws(row, points, DRAWS, Generator().manual_seed(seed)) for row in decisions.split(1)]
         values = torch.cat(drawn, dim=1)  # (DRAWS, b, n)
         if bool((laws == weights).all()):
             return belief.objective(values, belief.reference)

@@ -131,6 +131,15 @@ class Surrogate(ABC):
         """The posterior at hyperparameters that were fitted to these very observations before."""
         return self.fit(observations, fitted)
 
+    def averaged(self, observations: Observations, posterior: Posterior) -> Posterior:
+        """Return the posterior that intervals are drawn from: averaged over hyperparameters, where they are uncertain.
+
+        Args:
+            observations: the outcomes it was fitted to.
+            posterior: what `fit` or `resume` returned for them.
+        """
+        return posterior
+
     def on(self, space: Space) -> Self:
         """This recipe for the variables of a space."""
         return self

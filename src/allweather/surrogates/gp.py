@@ -29,6 +29,10 @@ FEW = 10
 """With fewer outcomes for every column hyperparameters are averaged over, where that is wanted."""
 GAINED = 0.1
 """A transform must raise the leave-one-out log density by so much for every outcome."""
+UNSETTLED = 30
+"""With fewer outcomes for every column intervals are averaged over hyperparameters."""
+MOST_AVERAGED = 250
+"""With more outcomes hyperparameters are settled, and averaging over them takes long."""
 ENOUGH = 1024
 """Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
 
@@ -59,6 +63,8 @@ class GP(Surrogate):
     """The prior's constant mean; fitted if not given."""
     draws: int = 0
     """Hyperparameters the posterior is averaged over while data are few; 0 for the best alone."""
+    interval_draws: int = 32
+    """Hyperparameters that intervals of objectives are averaged over, while data do not settle them; 0 for the best."""
     transform: Literal["auto", "none"] = "none"
     """`auto` transforms outcomes with heavy tails where that predicts them better (leave-one-out density).
 
@@ -80,6 +86,7 @@ class GP(Surrogate):
         if self.mean is not None:
             require_number(self.mean, "GP(mean=...)")
         require_count(self.draws, "GP(draws=...)")
+        require_count(self.interval_draws, "GP(interval_draws=...)")
         require(self.transform in ("auto", "none"), "GP(transform=...)", "be auto or none", self.transform)
 
     def on(self, space: Space) -> Self:
@@ -114,7 +121,18 @@ class GP(Surrogate):
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
         warped, warp = _warped(observations, fitted.warp)
-        inner = self._averaged(warped, fitted)
+        few = len(observations) < FEW * observations.joint.shape[1]
+        inner = self._mixed(warped, fitted, self.draws if few else 0)
+        return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
+
+    def averaged(self, observations: Observations, posterior: Posterior) -> Posterior:
+        """Return the posterior averaged over `interval_draws` hyperparameters, or itself where data settle them."""
+        fitted, t = posterior.hyperparameters, len(observations)
+        few = t < min(UNSETTLED * observations.joint.shape[1], MOST_AVERAGED)
+        if fitted is None or not few or not self.interval_draws:
+            return posterior
+        warped, warp = _warped(observations, fitted.warp)
+        inner = self._mixed(warped, fitted, self.interval_draws)
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
     def _fitted(
@@ -139,11 +157,13 @@ class GP(Surrogate):
         gained = 0.0 if warp is None else float(warp.log_jacobian(observations.values).sum())
         return fitted, log_predictive_density(self._best(warped, fitted)) + gained
 
-    def _averaged(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior | MixturePosterior:
+    def _mixed(
+        self, observations: Observations, fitted: Hyperparameters, draws: int
+    ) -> ProductPosterior | MixturePosterior:
         best = self._best(observations, fitted)
-        if not self.draws or len(observations) >= FEW * observations.joint.shape[1]:
+        if not draws:
             return best
-        drawn = hyperparameter_draws(self._evidence(observations), fitted, self.draws)
+        drawn = hyperparameter_draws(self._evidence(observations), fitted, draws)
         return MixturePosterior(best, tuple(self._best(observations, each) for each in drawn))
 
     def _best(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior:

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import torch
+from scipy.special import ndtri
 from torch import Tensor
 
 from allweather.surrogates.kernels import SMOOTHNESS, Factor
@@ -60,7 +61,11 @@ def hyperparameter_draws(evidence: Evidence, mode: Hyperparameters, count: int) 
     weights = np.exp(density - proposed - (density - proposed).max())
     places = (np.arange(count) + source.random()) / count
     chosen = np.searchsorted(weights.cumsum() / weights.sum(), places).clip(0, PROPOSALS - 1)
-    return [_named(proposals[each], float(means[each]), mode, free) for each in chosen]
+    drawn = means[chosen]
+    if evidence.free_mean:  # profiled out so far, but as uncertain as the others
+        spread = source.permutation(ndtri((np.arange(count) + 0.5) / count))
+        drawn = drawn + spread * _mean_deviations(evidence, proposals[chosen])
+    return [_named(proposals[each], float(mean), mode, free) for each, mean in zip(chosen, drawn, strict=True)]
 
 
 def log_posterior(
@@ -69,16 +74,9 @@ def log_posterior(
     mean: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The log posterior density (m,) up to a constant, and the means (m,) that go with it, for many at once."""
-    points, targets = evidence.points, evidence.targets
-    natural = torch.from_numpy(np.exp(logarithms))
-    covariance = natural[:, -2, None, None] * _correlations(evidence, natural[:, :-2])
-    t = len(points)
-    covariance.diagonal(dim1=-2, dim2=-1).add_(natural[:, -1:] + 1e-10 * natural[:, -2:-1])
-    root, failed = torch.linalg.cholesky_ex(covariance)
-    sides = torch.stack([targets, torch.ones(t, dtype=torch.float64)], -1).expand(len(natural), t, 2)
-    halves = torch.linalg.solve_triangular(root, sides, upper=False)
-    outcome, one = halves[..., 0], halves[..., 1]
-    means = torch.full((len(natural),), mean, dtype=torch.float64)
+    t = len(evidence.points)
+    root, failed, outcome, one = _whitened(evidence, logarithms)
+    means = torch.full((len(logarithms),), mean, dtype=torch.float64)
     if evidence.free_mean:
         means = (outcome * one).sum(-1) / one.square().sum(-1)
     residual = (outcome - means[:, None] * one).square().sum(-1)
@@ -89,6 +87,24 @@ def log_posterior(
     density = likelihood.numpy() + prior + jacobian
     broken = (failed != 0).numpy() | ~np.isfinite(density)
     return np.where(broken, -np.inf, density), means.nan_to_num().numpy()
+
+
+def _whitened(evidence: Evidence, logarithms: np.ndarray) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Roots (m, t, t) of the covariances, which failed (m,), and root^-1 times targets and ones, (m, t) each."""
+    natural = torch.from_numpy(np.exp(logarithms))
+    covariance = natural[:, -2, None, None] * _correlations(evidence, natural[:, :-2])
+    t = len(evidence.points)
+    covariance.diagonal(dim1=-2, dim2=-1).add_(natural[:, -1:] + 1e-10 * natural[:, -2:-1])
+    root, failed = torch.linalg.cholesky_ex(covariance)
+    sides = torch.stack([evidence.targets, torch.ones(t, dtype=torch.float64)], -1).expand(len(natural), t, 2)
+    halves = torch.linalg.solve_triangular(root, sides, upper=False)
+    return root, failed, halves[..., 0], halves[..., 1]
+
+
+def _mean_deviations(evidence: Evidence, logarithms: np.ndarray) -> np.ndarray:
+    """Posterior standard deviations (m,) of the constant mean: `1 / sqrt(1' K^-1 1)`."""
+    found: np.ndarray = _whitened(evidence, logarithms)[3].square().sum(-1).rsqrt().nan_to_num(posinf=0.0).numpy()
+    return found
 
 
 def _correlations(evidence: Evidence, lengthscales: Tensor) -> Tensor:
