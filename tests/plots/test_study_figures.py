@@ -119,10 +119,10 @@ def test_the_profile_is_the_objective():
     line, band = named(picture, "objective"), marks(picture, plots.Ribbon)[0]
     outlook = study.outlook()
     there = {"order": line.x[17]}
-    draws = outlook.belief.surrogate.draws(
-        study.space.decisions.encode(there), outlook.reference.points, 4001, torch.Generator().manual_seed(5)
-    )
-    objective = outlook.belief.objective(draws[:, 0], outlook.reference)
+    belief, source = outlook.belief, torch.Generator().manual_seed(5)
+    draws = belief.averaged.draws(study.space.decisions.encode(there), outlook.reference.points, 4001, source)[:, 0]
+    laws = [aw.Reference(outlook.reference.points, law) for law in belief.laws(4001, source)]
+    objective = torch.stack([belief.objective(values, law) for values, law in zip(draws, laws, strict=True)])
     low, middle, high = objective.quantile(torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)).tolist()
     spread = high - low
     assert line.y[17] == pytest.approx(middle, abs=0.15 * spread)
