@@ -1,9 +1,13 @@
-"""Run every benchmark, or those named: `python -m benchmarks worst_cases growth`. Options begin with `--`."""
+"""Run every benchmark, or those named: `python -m benchmarks worst_cases growth`.
+
+Campaigns take hours. They run only when named first, and then take options: `python -m benchmarks defaults --help`.
+"""
 
 import sys
 
 from benchmarks import ask_growth, asks, calibration, control, defaults, growth, imports, journal, methods, worst_cases
 
+CAMPAIGNS = {"defaults": defaults.main, "calibration": calibration.main}
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,
@@ -13,13 +17,13 @@ ALL = {
     "imports": imports.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
-    "calibration": calibration.main,
-    "defaults": lambda: defaults.main(["--show"]),  # `python -m benchmarks defaults` alone runs the campaign
+    "defaults": lambda: defaults.main(["--show"]),
+    "calibration": lambda: calibration.main(["--show"]),
 }
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["defaults"]:
-        defaults.main(sys.argv[2:])
+    if sys.argv[1:2] and sys.argv[1] in CAMPAIGNS:
+        CAMPAIGNS[sys.argv[1]](sys.argv[2:])
     else:
-        for name in [each for each in sys.argv[1:] if not each.startswith("-")] or ALL:
+        for name in sys.argv[1:] or ALL:
             ALL[name]()
