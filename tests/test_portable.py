@@ -114,7 +114,7 @@ def test_what_only_code_can_say_is_not_written(tmp_path):
     }
     for name, given in cases.items():
         aw.Study(SPACE, **given, storage=f"sqlite:///{tmp_path}/a.db", name=name)
-        assert kept(f"sqlite:///{tmp_path}/a.db", name).recipe is None
+        assert kept(f"sqlite:///{tmp_path}/a.db", name).spec is None
 
 
 def test_many_candidates_are_not_written(tmp_path):
@@ -140,7 +140,7 @@ def test_laws_by_order_with_control_sets():
 
 
 def test_a_law_that_nothing_needs_is_no_reason_to_fail():
-    assert aw.Study(aw.Space(x=aw.Real(0, 1)), context=aw.Known(scipy.stats.norm())).recipe is None
+    assert aw.Study(aw.Space(x=aw.Real(0, 1)), context=aw.Known(scipy.stats.norm())).spec is None
 
 
 def test_laws_of_ones_own_are_not_written(tmp_path):
@@ -157,7 +157,7 @@ def test_laws_of_ones_own_are_not_written(tmp_path):
         aw.Study(space, context=aw.Known({"c": law}), storage=url)
         assert kept(url).spec is None
         assert kept(url).space == space
-    assert aw.Study(space, context=aw.Known({"c": several})).recipe is None
+    assert aw.Study(space, context=aw.Known({"c": several})).spec is None
 
 
 @pytest.mark.parametrize("rows", [{"dose": 1.0, "speed": 2}, pd.Series({"dose": 1.0, "speed": 2})])

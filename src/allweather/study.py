@@ -18,9 +18,8 @@ from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.objectives import Objective
-from allweather.serialization import Spec
+from allweather.serialization import Arguments, Spec, spec_of
 from allweather.serialization.checks import explained
-from allweather.serialization.portable import Arguments, spec_of
 from allweather.space import LinearConstraint, Space
 from allweather.storage import MemoryJournal, Storage, export_lines
 from allweather.storage.storage import open_session

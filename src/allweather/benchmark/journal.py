@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from allweather.surrogates import Hyperparameters
 from allweather.trials import Trial
 
 Entry = dict[str, Any]
-"""The fields of a trial as it was told, under `trial`, and what was measured of it."""
+"""A trial as plain data, under `trial`, and what was measured of it."""
 
 
 @dataclass
@@ -48,14 +47,4 @@ class Journal:
     @property
     def trials(self) -> list[Trial]:
         """The trials, as `Study.restore` takes them."""
-        return [_trial(entry) for entry in self.entries]
-
-
-def _trial(entry: Entry) -> Trial:
-    fields = {**entry["trial"], "values": tuple(entry["trial"]["values"])}
-    if "left" in fields:  # journals from before control sets have none
-        fields["left"] = tuple(fields["left"])
-    if fields["fitted"] is not None:
-        fitted = dict(fields["fitted"])
-        fields["fitted"] = Hyperparameters(**{**fitted, "lengthscales": tuple(fitted["lengthscales"])})
-    return Trial(**fields)
+        return [Trial.from_dict(entry["trial"]) for entry in self.entries]

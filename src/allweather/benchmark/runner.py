@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +68,7 @@ def _step(study: Study, problem: Problem, judges: list[Judge], run: Run, number:
     trial, seconds = play_step(study, problem, run.seed, number)
     decision = problem.space.decisions.encode(trial.decision)[0]
     regret = [judge.regret(decision) for judge in judges]
-    entry: Entry = {"trial": asdict(trial), "seconds": seconds, "regret": regret}
+    entry: Entry = {"trial": trial.to_dict(), "seconds": seconds, "regret": regret}
     step = number + 1 - problem.initial
     if run.simple_every and step > 0 and (step % run.simple_every == 0 or step == run.iterations):
         best = problem.space.decisions.encode(study.recommend().decision)[0]

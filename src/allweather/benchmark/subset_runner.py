@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 import pandas as pd
 
@@ -42,7 +40,7 @@ def execute_with_budget(run: Run, problem: SubsetProblem, judge: SubsetJudge, jo
         except BudgetSpent:
             break
         regret = judge.regret(trial.decision)
-        journal.write({"trial": asdict(trial), "seconds": seconds, "regret": regret, "cost": trial.cost})
+        journal.write({"trial": trial.to_dict(), "seconds": seconds, "regret": regret, "cost": trial.cost})
     return _table(run, problem, judge, journal.entries)
 
 
@@ -50,7 +48,7 @@ def _add_initial_data(study: Study, problem: SubsetProblem, run: Run, journal: J
     rng = np.random.default_rng([run.seed, 0])
     for row in problem.initial_data(rng):
         (trial,) = study.add([row])  # one by one, as a restored study takes them
-        journal.write({"trial": asdict(trial)})
+        journal.write({"trial": trial.to_dict()})
 
 
 def _table(run: Run, problem: SubsetProblem, judge: SubsetJudge, entries: list[Entry]) -> pd.DataFrame:

@@ -1,7 +1,24 @@
-"""One codec for parts, spaces and specs: plain data out, checked objects back."""
+"""One codec for parts, spaces and studies: plain data out, checked objects back.
 
-from allweather.serialization.legacy_repr import space_of
-from allweather.serialization.spec import Spec
+Trials and recommendations have theirs as methods: `Trial.to_dict`, `Trial.from_dict`, `Recommendation.to_dict`.
+"""
+
+from allweather.serialization.checks import NoPlainForm
+from allweather.serialization.legacy import space_of
+from allweather.serialization.parts import decode_part, encode_part
+from allweather.serialization.spaces import decode_space, encode_space
+from allweather.serialization.spec import Arguments, Spec, spec_of
 from allweather.serialization.toml import to_toml
 
-__all__ = ["Spec", "space_of", "to_toml"]
+__all__ = [
+    "Arguments",
+    "NoPlainForm",
+    "Spec",
+    "decode_part",
+    "decode_space",
+    "encode_part",
+    "encode_space",
+    "space_of",
+    "spec_of",
+    "to_toml",
+]

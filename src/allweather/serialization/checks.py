@@ -1,4 +1,4 @@
-"""Reading the tables of a recipe: what is missing, misspelt or of the wrong kind is refused by its key."""
+"""Checks of plain data: what is missing, misspelt or of the wrong type is refused by its key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,22 @@ from allweather.errors import InvalidInput, is_number, require
 
 DEEPEST = 16
 LONGEST = 1000
-"""Characters of a word: a recipe holds names and numbers, not files."""
+"""Characters of a text: a spec holds names and numbers, not files."""
+
+
+class NoPlainForm(InvalidInput):
+    """The value is a function, or an object of a class that this library does not know: only code can say it.
+
+    Example:
+        >>> raise no_plain_form("objective", print)
+        Traceback (most recent call last):
+        allweather.serialization.checks.NoPlainForm: `objective` has no plain form, got <built-in function print>
+    """
+
+
+def no_plain_form(key: str, value: Any) -> NoPlainForm:
+    """Return the error for a value that cannot be written as plain data."""
+    return NoPlainForm("has no plain form", where=key, received=value)
 
 
 class Kind(NamedTuple):
@@ -34,7 +49,13 @@ PART = Kind("be a name, or a table with a name", lambda value: isinstance(value,
 def read(
     table: Any, where: str, required: Mapping[str, Kind] | None = None, optional: Mapping[str, Kind] | None = None
 ) -> dict[str, Any]:
-    """The table itself, once every key of it is known and holds what it should.
+    """Return a table once every key of it is known and holds what it should.
+
+    Args:
+        table: to check.
+        where: what errors call it.
+        required: the keys it must have.
+        optional: the keys it may have.
 
     Example:
         >>> read({"lower": 0, "uper": 1}, "kiosk.toml: variables.order", {"lower": NUMBER, "upper": NUMBER})
@@ -49,14 +70,14 @@ def read(
             raise unknown(where, key, known)
     for key in needed:
         if key not in table:
-            raise InvalidInput(f"`{where}` lacks {key!r}")
+            raise InvalidInput(f"lacks {key!r}", where=where)
     for key, value in table.items():
         require(known[key].fits(value), below(where, key), known[key].words, value)
     return dict(table)
 
 
 def below(where: str, key: str) -> str:
-    """The place of a key.
+    """Return the place of a key.
 
     Example:
         >>> below(below("kiosk.toml", "variables"), "order")
@@ -66,7 +87,7 @@ def below(where: str, key: str) -> str:
 
 
 def require_plain(value: Any, where: str, depth: int = 0) -> None:
-    """Refuse what JSON could not hold, or nobody could mean: dates, NaN, control characters, books."""
+    """Refuse what JSON cannot hold or nobody means: dates, NaN, control characters, very long texts."""
     require(depth < DEEPEST, where, f"be nested less than {DEEPEST} times", "more")
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -86,10 +107,10 @@ def require_plain(value: Any, where: str, depth: int = 0) -> None:
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Errors of what is made from a table, with the place in the recipe."""
+    """Add the place in a document to the errors of what is made from it."""
     try:
         yield
     except InvalidInput as mistake:
-        raise InvalidInput(f"{where}: {mistake}") from None
+        raise mistake.within(where) from None
     except (TypeError, ValueError, ArithmeticError, AttributeError) as trouble:
-        raise InvalidInput(f"`{where}` does not fit: {trouble}") from trouble
+        raise InvalidInput(f"does not fit: {trouble}", where=where) from trouble

@@ -1,36 +1,84 @@
-"""Laws of contexts by SciPy's names, and nothing else of SciPy."""
+"""SciPy's laws of contexts as plain data, and back: a name and parameters, and nothing else of SciPy."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-import scipy.stats
 
 from allweather._utils.registry import unknown
 from allweather.contexts import truncated_normal
 from allweather.errors import is_number, require
-from allweather.serialization.checks import explained
+from allweather.serialization.checks import explained, no_plain_form
+from allweather.serialization.values import encode_value
 
 OURS = {"truncated_normal": truncated_normal}
 
 
 @cache
 def known_laws() -> tuple[str, ...]:
-    """The names of the laws that a recipe may use."""
+    """Return the names of the laws that plain data may use."""
+    import scipy.stats  # here and below, since it takes longer than the rest of the library
+
     kinds = (scipy.stats.rv_continuous, scipy.stats.rv_discrete)
     theirs = [name for name in dir(scipy.stats) if isinstance(getattr(scipy.stats, name), kinds)]
     return tuple(sorted([*theirs, *OURS]))
 
 
-def law(table: Any, where: str) -> Any:
-    """The law that a table names, with its parameters.
+def encode_laws(laws: Any) -> dict[str, Any]:
+    """Return frozen SciPy laws, by variable, as plain data.
 
     Example:
-        >>> round(float(law({"name": "gamma", "a": 4, "scale": 20}, "kiosk.toml: context.law.demand").mean()), 6)
+        >>> import scipy.stats
+        >>> encode_laws({"demand": scipy.stats.gamma(4, scale=20)})
+        {'demand': {'name': 'gamma', 'a': 4, 'scale': 20}}
+    """
+    if not isinstance(laws, Mapping):
+        raise no_plain_form("law", laws)
+    return {name: encode_law(law) for name, law in laws.items()}
+
+
+def encode_law(law: Any) -> dict[str, Any]:
+    """Return a frozen SciPy law as its name and parameters."""
+    import scipy.stats
+
+    kind: Any = getattr(law, "dist", law)
+    named: Any = getattr(scipy.stats, str(getattr(kind, "name", None)), None)
+    if named is None or type(named) is not type(kind):  # a law of the user's own may have a name of SciPy's
+        raise no_plain_form("law", law)
+    parameters = law_parameters(kind, law.args, law.kwds)
+    if any(np.ndim(value) for value in parameters.values()):
+        raise no_plain_form("law", law)
+    return {"name": kind.name, **{key: encode_value(key, value) for key, value in parameters.items()}}
+
+
+def law_parameters(kind: Any, args: Sequence[Any], kwds: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a SciPy law by name.
+
+    Args:
+        kind: the distribution, such as `scipy.stats.norm`.
+        args: parameters given by position.
+        kwds: parameters given by name.
+    """
+    order = [*(kind.shapes or "").replace(" ", "").split(","), "loc", "scale"]
+    return dict(zip(filter(None, order), args, strict=False)) | dict(kwds)
+
+
+def decode_law(table: Any, where: str) -> Any:
+    """Return the law that a table names, with its parameters.
+
+    Args:
+        table: a name and numbers.
+        where: what errors call it.
+
+    Example:
+        >>> round(float(decode_law({"name": "gamma", "a": 4, "scale": 20}, "kiosk.toml: context.law.demand").mean()), 6)
         80.0
     """
+    import scipy.stats
+
     require(isinstance(table, dict) and isinstance(table.get("name"), str), where, "be a table with a name", table)
     parameters = {key: value for key, value in table.items() if key != "name"}
     name = table["name"]
@@ -45,7 +93,7 @@ def law(table: Any, where: str) -> Any:
     return frozen
 
 
-def laws(table: Any, where: str) -> dict[str, Any]:
-    """A law for each variable, by its name."""
+def decode_laws(table: Any, where: str) -> dict[str, Any]:
+    """Return a law for each variable, by its name."""
     require(isinstance(table, dict) and len(table) > 0, where, "be a table with a law for each variable", table)
-    return {name: law(inner, f"{where}.{name}") for name, inner in table.items()}
+    return {name: decode_law(inner, f"{where}.{name}") for name, inner in table.items()}

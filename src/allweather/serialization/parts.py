@@ -1,25 +1,55 @@
-"""Objectives, distances, context models and the other parts, by name and with their settings."""
+"""Parts (objectives, distances, context models, ...) as plain data, and back: a name and non-default settings."""
 
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import math
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from allweather._utils.registry import unknown
-from allweather.contexts import Forecast
+from allweather._utils.registry import Named, kebab, unknown
+from allweather.acquisition import Acquisition
+from allweather.contexts import ContextModel, Forecast
+from allweather.distances import Distance
 from allweather.errors import InvalidInput, is_number, require
-from allweather.methods import method
-from allweather.methods.composition import Composition
-from allweather.methods.control import Control, ControlSet
-from allweather.serialization.checks import LIST, NUMBER, PART, TABLE, TRUTH, WHOLE, WORD, Kind, explained, read
-from allweather.serialization.laws import laws
-from allweather.serialization.portable import FAMILIES
-from allweather.surrogates import GP
+from allweather.methods.control import Rule
+from allweather.objectives import Objective
+from allweather.schedules import Schedule
+from allweather.serialization.checks import (
+    LIST,
+    NUMBER,
+    PART,
+    TABLE,
+    TRUTH,
+    WHOLE,
+    WORD,
+    Kind,
+    explained,
+    no_plain_form,
+)
+from allweather.serialization.laws import decode_laws, encode_laws
+from allweather.serialization.legacy import VERSION, defaults_of
+from allweather.serialization.values import encode_value
+from allweather.surrogates import GP, Surrogate
 
+FAMILIES: dict[str, type[Named]] = {
+    "acquisition": Acquisition,
+    "context": ContextModel,
+    "distance": Distance,
+    "epsilon": Schedule,
+    "objective": Objective,
+    "radius": Schedule,
+    "rule": Rule,
+    "width": Schedule,
+}
+"""The family that a key stands for, where no type says it."""
+SURROGATES: dict[str, type[Surrogate]] = {"gp": GP}
 INNER = {"box"}
 """Fields that a study fills in."""
+NONE, INFINITE = "none", {"inf": math.inf, "-inf": -math.inf}
+"""TOML has no null, and JSON no infinity."""
 PLAIN: dict[Any, Kind] = {
     Any: Kind("be plain", lambda _: True),
     bool: TRUTH,
@@ -34,81 +64,145 @@ PLAIN: dict[Any, Kind] = {
 """What may be written for a field, by its type."""
 
 
-def part(key: str, given: Any, where: str) -> Any:
-    """The part that a name, or a table with a name and settings, stands for.
+def encode_part(key: str, part: Any) -> dict[str, Any]:
+    """Return a part as its name and every setting that is not at its default.
+
+    Args:
+        key: what errors call it, such as `objective`.
+        part: an object of one of this library's families, or a `GP`.
+
+    Raises:
+        NoPlainForm: for functions, and for classes of the user's own.
 
     Example:
-        >>> part("objective", {"name": "dro", "distance": {"name": "tv", "radius": 0.2}}, "kiosk.toml: objective")
+        >>> from allweather import DRO, TotalVariation
+        >>> encode_part("objective", DRO(TotalVariation(0.2)))
+        {'name': 'dro', 'distance': {'name': 'total-variation', 'radius': 0.2}}
+    """
+    kind = type(part)
+    members = SURROGATES if isinstance(part, Surrogate) else getattr(part, "_members", {})
+    name = kebab(kind.__name__)
+    if members.get(name) is not kind or not kind.__module__.startswith("allweather."):
+        raise no_plain_form(key, part)
+    return {"name": name, **encode_settings(part)}
+
+
+def decode_part(key: str, given: Any, where: str, version: int = VERSION) -> Any:
+    """Return the part that a name, or a table with a name and settings, stands for.
+
+    Args:
+        key: `objective`, `context`, `acquisition`, `surrogate`, `distance`, `radius`, `width`, `epsilon` or `rule`.
+        given: the name or the table.
+        where: what errors call it.
+        version: whose defaults the settings that are left out have.
+
+    Example:
+        >>> decode_part("objective", {"name": "dro", "distance": {"name": "tv", "radius": 0.2}}, "kiosk: objective")
         DRO(distance=TotalVariation(radius=0.2))
     """
+    return _decode(_members(key), given, where, version)
+
+
+def encode_settings(part: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that are not at their default."""
+    if not dataclasses.is_dataclass(part):
+        raise no_plain_form(type(part).__name__, part)
+    found = {}
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        if field.init and not _same(value, field.default):
+            if field.name.startswith("_") or field.name in INNER:
+                raise no_plain_form(field.name, value)
+            found[field.name] = _encode_setting(field.name, value)
+    return found
+
+
+def decode_setting(key: str, value: Any, where: str, hint: Any = Any, version: int = VERSION) -> Any:
+    """Return what a key of a part holds: another part, the laws of contexts, or something plain.
+
+    Args:
+        key: the field's name.
+        value: its plain form.
+        where: what errors call it.
+        hint: the field's type.
+        version: whose defaults inner parts have.
+    """
+    if key == "law":
+        return decode_laws(value, where)
+    choices = _alternatives(hint)
+    if value == NONE and (type(None) in choices or Any in choices):
+        return None
+    if isinstance(value, str) and value in INFINITE and float in choices and str not in choices:
+        return INFINITE[value]
+    members = _members(key, hint)
+    if members and not is_number(value):
+        return _decode(members, value, where, version)
+    kinds = _kinds(hint)
+    require(any(kind.fits(value) for kind in kinds), where, " or ".join(kind.words for kind in kinds), value)
+    return value
+
+
+def _encode_setting(key: str, value: Any) -> Any:
+    if key == "law":
+        return encode_laws(value)
+    if value is None:
+        return NONE
+    if isinstance(value, Named | Surrogate):
+        return encode_part(key, value)
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return encode_value(key, value)
+
+
+def _same(value: Any, default: Any) -> bool:
+    comparable = isinstance(value, bool | int | float | str | Named)
+    return value is default or (comparable and type(value) is type(default) and bool(value == default))
+
+
+def _decode(members: Mapping[str, Any], given: Any, where: str, version: int) -> Any:
     require(PART.fits(given), where, PART.words, given)
     table = {"name": given} if isinstance(given, str) else dict(given)
     if "name" not in table:
-        raise InvalidInput(f"`{where}` lacks 'name'")
+        raise InvalidInput("lacks 'name'", where=where)
     name = table.pop("name")
-    kind = _kind(key, name, where)
+    kind = members.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise unknown(where, name, members)
     hints, needed = _settable(kind, where)
     for field in table:
         if field not in hints:
             raise unknown(where, field, hints)
     missing = [field for field in needed if field not in table]
     if missing:
-        raise InvalidInput(f"`{where}` lacks {missing[0]!r}")
-    settings = {field: setting(field, value, f"{where}.{field}", hints[field]) for field, value in table.items()}
+        raise InvalidInput(f"lacks {missing[0]!r}", where=where)
+    settings = {
+        field: decode_setting(field, value, f"{where}.{field}", hints[field], version) for field, value in table.items()
+    }
     with explained(where):
-        return kind(**settings)
+        return kind(**{**defaults_of(kind, version), **settings})
 
 
-def setting(key: str, value: Any, where: str, hint: Any = Any) -> Any:
-    """What a key of a part holds: another part, the laws of contexts, or something plain."""
-    if key == "law":
-        return laws(value, where)
-    if key == "surrogate" or (key in FAMILIES and not is_number(value)):
-        return part(key, value, where)
-    require(_fits(hint, value), where, _words(hint), value)
-    return value
-
-
-def chosen_method(given: Any, where: str) -> Composition:
-    """A published method, with its settings where it is a table."""
-    require(PART.fits(given), where, PART.words, given)
-    table = {"name": given} if isinstance(given, str) else dict(given)
-    name = table.pop("name", None)
-    settings = {key: setting(key, value, f"{where}.{key}") for key, value in table.items()}
-    with explained(where):
-        return method(name, **settings)
-
-
-def chosen_control(table: Any, where: str) -> Control:
-    """Control sets with their costs, and the budget."""
-    read(table, where, {"sets": LIST}, {"budget": NUMBER, "rule": PART})
-    sets = []
-    for place, each in enumerate(table["sets"]):
-        here = f"{where}.sets[{place}]"
-        read(each, here, {"variables": LIST, "cost": NUMBER})
-        with explained(here):
-            sets.append(ControlSet(tuple(each["variables"]), each["cost"]))
-    rule = part("rule", table["rule"], f"{where}.rule") if "rule" in table else None
-    with explained(where):
-        return Control(sets, table.get("budget"), rule)
-
-
-def _kind(key: str, name: Any, where: str) -> Any:
+def _members(key: str, hint: Any = Any) -> Mapping[str, Any]:
+    """The classes that a key of this type may name."""
+    for each in _alternatives(hint):
+        if inspect.isclass(each) and issubclass(each, Surrogate):
+            return SURROGATES
+        if inspect.isclass(each) and issubclass(each, Named):
+            return each._members
     if key == "surrogate":
-        if name != "gp":
-            raise unknown(where, name, ["gp"])
-        return GP
-    try:
-        return FAMILIES[key].named(name)
-    except InvalidInput as mistake:
-        raise InvalidInput(f"{where}: {mistake}") from None
+        return SURROGATES
+    return FAMILIES[key]._members if key in FAMILIES else {}
 
 
 def _settable(kind: Any, where: str) -> tuple[dict[str, Any], list[str]]:
-    """The fields of a part that a recipe can fill, with their types, and those that it must."""
+    """The fields of a part that plain data can fill, with their types, and those that it must."""
     hints = get_type_hints(kind)
     fields = {each.name: each for each in dataclasses.fields(kind) if each.init and not each.name.startswith("_")}
-    plain = {name: hints[name] for name in fields if name not in INNER and (_kinds(hints[name]) or name in FAMILIES)}
+    plain = {
+        name: hints[name]
+        for name in fields
+        if name not in INNER and (_kinds(hints[name]) or _members(name, hints[name]))
+    }
     needed = [name for name, each in fields.items() if each.default is dataclasses.MISSING]
     by_code = [name for name in needed if name not in plain] or issubclass(kind, Forecast)
     require(not by_code, where, "be a part that needs no functions; such a study is made in Python", kind.__name__)
@@ -130,11 +224,3 @@ def _kinds(hint: Any) -> list[Kind]:
         elif origin in PLAIN:
             found.append(PLAIN[origin])
     return found
-
-
-def _fits(hint: Any, value: Any) -> bool:
-    return any(kind.fits(value) for kind in _kinds(hint))
-
-
-def _words(hint: Any) -> str:
-    return " or ".join(kind.words for kind in _kinds(hint))

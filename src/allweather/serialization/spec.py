@@ -1,14 +1,17 @@
-"""A study as a short TOML file says it: variables, what is wanted, and by which method."""
+"""A whole study as plain data: variables, what is wanted, and by which method."""
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput, require
+from allweather.methods.composition import Composition
+from allweather.methods.control import Control
 from allweather.serialization.checks import (
     LIST,
     NUMBER,
@@ -16,26 +19,37 @@ from allweather.serialization.checks import (
     TABLE,
     WHOLE,
     WORD,
+    NoPlainForm,
     below,
     explained,
     read,
     require_plain,
 )
-from allweather.serialization.parts import chosen_control, chosen_method, part
-from allweather.serialization.variables import variable
-from allweather.space import Space
-from allweather.space.constraints import LinearConstraint
+from allweather.serialization.compositions import (
+    PARTS,
+    decode_control,
+    decode_method,
+    encode_composition,
+    encode_control,
+)
+from allweather.serialization.legacy import GOALS, VERSION
+from allweather.serialization.parts import decode_part, encode_settings
+from allweather.serialization.spaces import decode_space, encode_space
+from allweather.serialization.values import encode_value
+from allweather.space import LinearConstraint, Space
+from allweather.trials import rows_of
 
 LARGEST = 200_000
-"""Characters of a file, at most."""
+"""Characters of a spec, at most."""
 REQUIRED = {"variables": TABLE}
-PARTS = ("context", "objective", "acquisition", "surrogate")
 OPTIONAL = {
+    "version": WHOLE,
     "name": WORD,
     "direction": WORD,
     "seed": WHOLE,
     "initial": WHOLE,
     "method": PART,
+    "goal": WORD,
     "constraints": LIST,
     "candidates": LIST,
     "control": TABLE,
@@ -45,12 +59,25 @@ OPTIONAL = {
 }
 
 
+class Arguments(NamedTuple):
+    """The arguments of a study, as they were given."""
+
+    space: Space
+    composition: Composition
+    direction: str = "maximize"
+    seed: int = 0
+    initial: int | None = None
+    constraints: tuple[LinearConstraint, ...] = ()
+    candidates: Any = None
+    control: Control | None = None
+
+
 @dataclass(frozen=True)
 class Spec:
     """What a study is made of, as plain data.
 
     Example:
-        >>> recipe = Spec.from_toml('''
+        >>> spec = Spec.from_toml('''
         ... name = "kiosk"
         ... objective = { name = "cvar", level = 0.2 }
         ...
@@ -58,12 +85,15 @@ class Spec:
         ... order = { lower = 0, upper = 100 }
         ... demand = { lower = 0, upper = 100, context = true }
         ... ''')
-        >>> recipe.space
+        >>> spec.space
         Space(order=Real(lower=0, upper=100, log=False), demand=Context(variable=Real(lower=0, upper=100, log=False)))
+        >>> spec.version
+        2
     """
 
     fields: Mapping[str, Any]
-    """Numbers, texts, truth values, and lists and tables of them; without the database's address."""
+    """Numbers, texts, truth values, and lists and tables of them; without the database's address, and without the
+    version where it is the present one."""
     where: str = "recipe"
     """What errors call it: the file's name."""
     storage: str | None = field(default=None, repr=False)
@@ -75,12 +105,18 @@ class Spec:
         require_plain(given, self.where)
         if "storage" in given:
             object.__setattr__(self, "storage", given.pop("storage"))
+        version = given.get("version", VERSION)
+        known = 1 <= version <= VERSION
+        newer = "a later version wrote more recent specs: upgrade allweather"
+        require(known, below(self.where, "version"), f"be 1 to {VERSION}", version, newer if version > 0 else "")
+        if version == VERSION:
+            given.pop("version", None)
         object.__setattr__(self, "fields", given)
         self.arguments()
 
     @classmethod
     def from_toml(cls, text: str, where: str = "recipe") -> Self:
-        """The recipe that a TOML file holds.
+        """Return the spec in a TOML file; without a `version` it means the defaults of today.
 
         Args:
             text: of the file.
@@ -90,31 +126,64 @@ class Spec:
         try:
             return cls(tomllib.loads(text), where)
         except tomllib.TOMLDecodeError as mistake:
-            raise InvalidInput(f"`{where}` is no TOML: {mistake}") from None
+            raise InvalidInput(f"is no TOML: {mistake}", where=where) from None
         except RecursionError:
-            raise InvalidInput(f"`{where}` is nested too deeply") from None
+            raise InvalidInput("is nested too deeply", where=where) from None
+
+    @classmethod
+    def from_stored(cls, fields: Mapping[str, Any], where: str = "recipe") -> Self:
+        """Return a spec that was stored; without a `version` it is one of version 1.
+
+        Args:
+            fields: as they were stored.
+            where: what errors call it.
+        """
+        return cls({"version": 1, **fields}, where)
+
+    @classmethod
+    def of(cls, arguments: Arguments) -> Self:
+        """Return the spec of a study.
+
+        Args:
+            arguments: of the study.
+
+        Raises:
+            NoPlainForm: where parts are functions, or classes of the user's own.
+        """
+        return cls(encode_study(arguments))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the spec as it is stored, with its version."""
+        return {"version": self.version, **self.fields}
+
+    @property
+    def version(self) -> int:
+        """The version of the format, whose defaults apply where the spec says nothing."""
+        return int(self.fields.get("version", VERSION))
 
     @property
     def name(self) -> str | None:
-        """The study's name, if the recipe gives one."""
+        """The study's name, if the spec gives one."""
         found = self.fields.get("name")
         return None if found is None else str(found)
 
     @property
     def space(self) -> Space:
         """The variables."""
-        tables = self.fields["variables"]
-        return Space(**{name: variable(name, table, self._at(f"variables.{name}")) for name, table in tables.items()})
+        return decode_space(self.fields["variables"], self._at("variables"))
 
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of the study."""
-        given = self.fields
+        given, version = self.fields, self.version
         found: dict[str, Any] = {key: given[key] for key in ("direction", "seed", "initial") if key in given}
-        found |= {key: part(key, given[key], self._at(key)) for key in PARTS if key in given}
-        if "method" in given:
-            found["method"] = chosen_method(given["method"], self._at("method"))
+        found |= {key: decode_part(key, given[key], self._at(key), version) for key in PARTS if key in given}
+        goal = given.get("goal", GOALS[version] if "method" not in given else None)
+        with explained(self.where):
+            base = decode_method(given.get("method", {}), self._at("method"), version).with_parts(goal=goal)
+        if "method" in given or goal != GOALS[VERSION]:
+            found["method"] = base
         if "control" in given:
-            found["control"] = chosen_control(given["control"], self._at("control"))
+            found["control"] = decode_control(given["control"], self._at("control"), version)
         if "candidates" in given:
             found["candidates"] = given["candidates"]
         found["constraints"] = [self._constraint(place) for place in range(len(given.get("constraints", [])))]
@@ -132,3 +201,45 @@ class Spec:
 
     def _at(self, key: str) -> str:
         return below(self.where, key)
+
+
+def spec_of(arguments: Arguments) -> dict[str, Any] | None:
+    """Return the spec of a study as it is stored, or None where parts have no plain form, or it would be too large.
+
+    Args:
+        arguments: of the study.
+
+    Example:
+        >>> from allweather import DRO, Context, Real, Space, TotalVariation
+        >>> space = Space(order=Real(0, 1), demand=Context(0, 1))
+        >>> spec_of(Arguments(space, Composition(objective=DRO(TotalVariation(0.2)))))["objective"]
+        {'name': 'dro', 'distance': {'name': 'total-variation', 'radius': 0.2}}
+    """
+    try:
+        fields = encode_study(arguments)
+    except NoPlainForm:
+        return None
+    return fields if len(json.dumps(fields, allow_nan=False)) <= LARGEST else None
+
+
+def encode_study(arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments of a study as plain data, with the version of the format; see `Spec.of`."""
+    space, composition, control = arguments.space, arguments.composition, arguments.control
+    fields: dict[str, Any] = {
+        "version": VERSION,
+        "direction": arguments.direction,
+        "seed": int(arguments.seed),
+    }
+    if arguments.initial is not None:
+        fields["initial"] = int(arguments.initial)
+    parts = encode_composition(composition, list(space.contexts if control is None else space.variables))
+    parts.pop("rule", None)  # said with the control sets
+    fields |= parts
+    if arguments.constraints:
+        fields["constraints"] = [encode_settings(limit) for limit in arguments.constraints]
+    if arguments.candidates is not None:
+        fields["candidates"] = encode_value("candidates", rows_of(arguments.candidates))
+    if control is not None:
+        fields["control"] = encode_control(control, composition.rule)
+    fields["variables"] = encode_space(space)
+    return fields

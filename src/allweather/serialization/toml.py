@@ -1,4 +1,4 @@
-"""A recipe as the text of a TOML file."""
+"""Specs as the text of a TOML file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def to_toml(fields: Mapping[str, Any]) -> str:
-    """The fields of a recipe as TOML: plain ones first, then a section per table.
+    """Return the fields of a spec as TOML: plain ones first, then a section per table.
 
     Example:
         >>> print(to_toml({"name": "kiosk", "variables": {"order": {"lower": 0, "upper": 100}}}))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from allweather.errors import Conflict, InvalidInput, require, require_number
-from allweather.serialization import Spec
+from allweather.serialization import NoPlainForm, Spec, encode_space
+from allweather.space import Space
 from allweather.storage.memory import MemoryJournal
 from allweather.storage.session import Session
 from allweather.trials.history import History
@@ -39,15 +41,22 @@ class Storage:
     def for_spec(cls, url: str, spec: Spec) -> Storage:
         """Return the storage of a study that a spec describes."""
         expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
-        return cls(url, recipe=spec.fields, **expire)
+        return cls(url, recipe=spec.to_dict(), **expire)
 
-    def journal(self, name: str, description: Mapping[str, str], recipe: Mapping[str, Any] | None = None) -> Journal:
+    def journal(
+        self,
+        name: str,
+        description: Mapping[str, str],
+        recipe: Mapping[str, Any] | None = None,
+        space: Space | None = None,
+    ) -> Journal:
         """The journal of the study called `name`: a new one, or that of a study with this very description.
 
         Args:
             name: of the study.
             description: what must be the same when it is opened again.
             recipe: what the study is made of, as plain data, where it can be said so and was not described with one.
+            space: its variables, which are stored by themselves where there is no recipe.
         """
         from allweather.storage.database import Database  # here, since SQLAlchemy takes time to import
         from allweather.storage.journal import Journal, names
@@ -56,7 +65,7 @@ class Storage:
         kept_recipe = self.recipe
         if kept_recipe is None and recipe is not None:
             kept_recipe = {**recipe, "expire": self.expire}
-        written = {"study": dict(description), "recipe": None if kept_recipe is None else dict(kept_recipe)}
+        written = _document(description, kept_recipe, space)
         if name not in names(database):
             try:
                 return Journal.create(database, name, written)
@@ -98,7 +107,16 @@ def open_session(
         spec: what the study is made of, as plain data, where it has such a form.
     """
     if storage is None:
-        return Session(MemoryJournal(name, {"study": dict(description), "recipe": spec}), empty)
+        return Session(MemoryJournal(name, _document(description, spec, empty.space)), empty)
     place = Storage(storage) if isinstance(storage, str) else storage
     require(isinstance(place, Storage), "Study(storage=...)", "be an address such as sqlite:///study.db", storage)
-    return Session(place.journal(name, description, spec), empty, place.expire)
+    return Session(place.journal(name, description, spec, empty.space), empty, place.expire)
+
+
+def _document(description: Mapping[str, str], spec: Mapping[str, Any] | None, space: Space | None) -> dict[str, Any]:
+    """What a journal says a study was made with."""
+    document: dict[str, Any] = {"study": dict(description), "recipe": None if spec is None else dict(spec)}
+    if spec is None and space is not None:
+        with suppress(NoPlainForm):
+            document["variables"] = encode_space(space)
+    return document

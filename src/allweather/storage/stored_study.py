@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from allweather.errors import StorageError
-from allweather.serialization.legacy_repr import space_of
-from allweather.serialization.spec import Spec
+from allweather.serialization import Spec, decode_space, space_of
+from allweather.serialization.checks import below
 from allweather.space import Space
 from allweather.space.variables import Value
 from allweather.storage.database import Database
@@ -24,7 +24,7 @@ class StoredStudy:
 
     journal: Journal
     spec: Mapping[str, Any] | None
-    """What the study is made of, as plain data, where it has such a form."""
+    """What the study is made of, as the fields of a `Spec`, where it has a plain form."""
     direction: str
     space: Space
     session: Session
@@ -39,13 +39,20 @@ class StoredStudy:
     def of(cls, journal: Journal) -> StoredStudy:
         """The study that a journal is about."""
         made = _made(journal)
-        said, recipe = made.get("study", {}), made.get("recipe")
-        space = space_of(said.get("space", "")) if recipe is None else Spec(recipe, journal.name).space
+        said, stored = made.get("study", {}), made.get("recipe")
+        spec = None if stored is None else Spec.from_stored(stored, journal.name)
+        if spec is not None:
+            space = spec.space
+        elif "variables" in made:
+            space = decode_space(made["variables"], below(journal.name, "variables"))
+        else:
+            space = space_of(said.get("space", ""))
         session = Session(journal, History(space, 1))
-        controlled = "control" in (recipe or {}) or any(trial.cost is not None for trial in session.history.trials)
+        fields = None if spec is None else spec.fields
+        controlled = "control" in (fields or {}) or any(trial.cost is not None for trial in session.history.trials)
         if controlled:
             session = Session(journal, History(space, 1, whole=space.joint))
-        return cls(journal, recipe, said.get("direction", "maximize"), space, session, Validator(space, controlled))
+        return cls(journal, fields, said.get("direction", "maximize"), space, session, Validator(space, controlled))
 
     def done(self, trial: int, said: Mapping[str, Value]) -> dict[str, Value] | None:
         """What was really done, where something was said about it; the rest is as it was planned."""

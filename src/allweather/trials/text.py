@@ -15,12 +15,13 @@ def outcome(trial: Trial) -> str:
 
 
 def fields(trial: Trial) -> dict[str, Any]:
-    """Return a trial as plain data."""
-    said: dict[str, Any] = {
-        "number": trial.number,
-        "state": trial.state,
-        "decision": dict(trial.decision),
-        "context": None if trial.context is None else dict(trial.context),
-        "values": list(trial.values),
-    }
-    return said if trial.cost is None else {**said, "left": list(trial.left), "cost": trial.cost}
+    """Return a trial as plain data for programs and scripts: its state, and what is known of it.
+
+    Example:
+        >>> fields(Trial(0, {"order": 0.3}))
+        {'number': 0, 'state': 'pending', 'decision': {'order': 0.3}, 'context': None, 'values': []}
+    """
+    data = {"context": None, "values": (), "left": (), **trial.to_dict()}
+    said = {"number": trial.number, "state": trial.state, "decision": data["decision"]}
+    said |= {"context": data["context"], "values": list(data["values"])}
+    return said if trial.cost is None else {**said, "left": list(data["left"]), "cost": trial.cost}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from ax.api.client import Client
@@ -26,7 +26,7 @@ from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, is_number, require
 from allweather.integrations.ax.history import TrialHistory
 from allweather.integrations.ax.parameters import WHERE
-from allweather.integrations.ax.saved import from_plain, to_plain
+from allweather.integrations.ax.saved import decode_state, encode_state
 from allweather.integrations.options import StudyOptions, only_contexts
 from allweather.methods.composition import Composition
 from allweather.objectives import Objective
@@ -191,18 +191,16 @@ class AllweatherNode(ExternalGenerationNode):
     ) -> dict[str, Any]:
         """The arguments that `_written` wrote down."""
         criteria = object_from_json(args["transition_criteria"], decoder_registry, class_decoder_registry)
-        parts = {key: from_plain(value) for key, value in args["parts"].items()}
-        return {**parts, "name": args["name"], "transition_criteria": criteria}
+        return {**decode_state(args["parts"]), "name": args["name"], "transition_criteria": criteria}
 
 
 def _written(node: AllweatherNode) -> dict[str, Any]:
     """A node as Ax's encoders want it."""
-    words = {each.name: getattr(node.options, each.name) for each in fields(node.options)}
     return {
         "__type": type(node).__name__,
         "name": node.name,
         "transition_criteria": list(node.transition_criteria),
-        "parts": {key: to_plain(value) for key, value in {"space": node.space, **words}.items()},
+        "parts": encode_state(node.space, node.options),
     }
 
 
