@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from allweather.space import Space
 from allweather.storage.database import Database
 from allweather.storage.journal import Journal
 from allweather.storage.storage import Storage, require_same_study
@@ -66,13 +67,20 @@ class SharedStorage(Storage):
 
     shared: SharedJournal = field(kw_only=True)
 
-    def journal(self, name: str, description: Mapping[str, str], recipe: Mapping[str, Any] | None = None) -> Journal:
+    def journal(
+        self,
+        name: str,
+        description: Mapping[str, str],
+        recipe: Mapping[str, Any] | None = None,
+        space: Space | None = None,
+    ) -> Journal:
         """Return the open journal, if the description is that of its study.
 
         Args:
             name: of the study.
             description: what must be the same as when the study was created.
             recipe: not used: the study exists.
+            space: not used either.
         """
         require_same_study(self.shared, description)
         return self.shared
