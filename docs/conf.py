@@ -23,7 +23,7 @@ exclude_patterns = ["_build"]
 PAPER = re.compile(r"(?<![\w`<-])(bocu|kde|phi|subsets|wasserstein)(?=,? (?:Alg|App|Eq|Ex|Fig|Lemma|Sec|Table|Thm)\b)")
 """A paper's key before the number of a section or equation, which links to references.md."""
 
-# Pages that begin with a `file_format: mystnb` header are executed; their output is cached until they or the library change.
+# Pages that begin with a `file_format: mystnb` header are executed; their output is cached while nothing changes.
 _sources = sorted((HERE.parent / "src" / "allweather").rglob("*.py"))
 _version = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:16]
 nb_execution_mode = "cache"
