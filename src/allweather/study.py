@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, cast, overload
@@ -12,17 +13,17 @@ from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
 from allweather.engine import Check, Outlook, Recommendation, Situation
-from allweather.engine.factory import EngineFactory, propose, resolve_method, view_posterior
+from allweather.engine.factory import EngineFactory, check_predictions, propose, resolve_method, view_posterior
 from allweather.engine.recommendation import checked_radii
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.objectives import Objective
-from allweather.serialization import Arguments, Spec, spec_of
+from allweather.serialization import Spec, spec_of
 from allweather.serialization.checks import explained
 from allweather.space import LinearConstraint, Space
 from allweather.storage import MemoryJournal, Storage, export_lines
-from allweather.storage.storage import open_session
+from allweather.storage.storage import open_session, resume_composition
 from allweather.storage.stored_study import StoredStudy
 from allweather.surrogates import Surrogate
 from allweather.trials import Event, History, Row, Trial, plain, rows_of
@@ -72,14 +73,12 @@ class Study:
 
         Args:
             space: the variables; those wrapped in `Context` are not controlled, the others are decided.
-            method: a published method by name (`aw.methods()` lists them), or a composition; the parts below, where
-                given, replace its own.
+            method: a published method by name (see `aw.methods()`), or a composition; parts given below replace its own.
             context: the context model; by default learned from the contexts seen.
             objective: what makes a decision good; by default its mean outcome.
             acquisition: how the next decision is chosen; by default an upper confidence bound of the objective.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
-            goal: what the parts left out are chosen for: `"every-trial"` (outcomes of all trials count, the default) or
-                `"recommendation"` (only the final recommendation counts).
+            goal: `"every-trial"` if all outcomes count (the default), `"recommendation"` if only the final decision does.
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
@@ -93,13 +92,15 @@ class Study:
         require_count(threads, "Study(threads=...)", low=1)
         self.space, self.direction, self.name, self._threads = space, direction, name, threads
         composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate, goal)
-        limits = (constraints,) if isinstance(constraints, LinearConstraint) else tuple(constraints)
-        factory = EngineFactory(space, direction, limits, candidates, initial, seed)
+        factory = EngineFactory(space, direction, constraints, candidates, initial, seed)
         self._engine = factory.engine(composition, control)
-        self.spec = spec_of(Arguments(space, composition, direction, seed, initial, limits, candidates, control))
+        resumed = resume_composition(storage, name, composition, factory.law_names(control))
+        if resumed is not composition:
+            composition, self._engine = resumed, factory.engine(resumed, control)
+        self.spec = spec_of(factory.arguments(composition, control))
         self._validator = Validator(space, controlled=control is not None)
         empty = History(space, factory.sign, whole=None if control is None else space.joint)
-        self._session = open_session(storage, name, empty, self._identity(), self.spec)
+        self._session = open_session(storage, name, empty, factory.identity(self._engine), self.spec)
 
     @classmethod
     def from_spec(cls, spec: Spec, storage: str | None = None, name: str | None = None) -> Study:
@@ -243,10 +244,9 @@ class Study:
             radii: where the robustness curve is evaluated.
         """
         situation = Situation.of(self.space, context, forecast, "Study.recommend", self._validator.controlled)
-        chosen = None if radii is None else checked_radii(radii)
         with self._computing():
             view = view_posterior(self._engine, self._history, situation, objective, "Study.recommend")
-            return view.recommendation(chosen)
+            return view.recommendation(None if radii is None else checked_radii(radii))
 
     def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
         """Return the posterior in the user's units, from which recommendations and figures are made.
@@ -260,18 +260,9 @@ class Study:
             return view_posterior(self._engine, history, Situation(), objective, "Study.outlook")
 
     def check(self) -> Check:
-        """Return how well the model predicts outcomes that it has not seen, with a verdict in words.
-
-        Each outcome is predicted from all others. Needs a `GP` surrogate and at least one complete trial.
-        """
-        require(len(self._history.complete) > 0, "Study.check()", "follow at least one complete trial", "none")
+        """Return how well the model predicts each outcome from all others, with a verdict; needs a `GP` surrogate."""
         with self._computing():
-            found = self._engine.check(self._history)
-        if found is None:
-            raise InvalidInput(
-                "needs a `GP` surrogate, whose leave-one-out predictions are known", where="Study.check()"
-            )
-        return found
+            return check_predictions(self._engine, self._history)
 
     def trials(self) -> pd.DataFrame:
         """Return a table of one row per trial and one column per variable; `value` is the mean of its outcomes."""
@@ -286,6 +277,12 @@ class Study:
         """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
         return dict(self._engine.watch.seconds)
 
+    @property
+    def recipe(self) -> dict[str, Any] | None:
+        """Deprecated name of `spec`."""
+        warnings.warn("`Study.recipe` is now `Study.spec`", DeprecationWarning, stacklevel=2)
+        return self.spec
+
     def __repr__(self) -> str:
         states = [trial.state for trial in self._history.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
@@ -294,11 +291,6 @@ class Study:
     @property
     def _history(self) -> History:
         return self._session.history
-
-    def _identity(self) -> dict[str, str]:
-        """What must be the same when a study is opened again: of its parts the kinds, which later releases keep."""
-        given = {"space": repr(self.space), "direction": self.direction, "seed": str(self._engine.seed)}
-        return {**given, "method": "; ".join(self._engine.kinds())}
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

@@ -29,6 +29,7 @@ SPACE = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1))
 def imported(name, tmp_path):
     """The address of a database with an export of version 1, and what version 1 decided next."""
     *lines, expected = (FILES / f"{name}.jsonl").read_text().splitlines()
+    tmp_path.mkdir(exist_ok=True)
     url = f"sqlite:///{tmp_path}/a.db"
     assert import_lines(Database(url), lines) == name
     return url, json.loads(expected)
@@ -174,3 +175,16 @@ def test_what_is_stored_has_a_version(tmp_path):
     assert documents["code"]["recipe"] is None
     assert documents["code"]["variables"]["demand"] == {"lower": 0, "upper": 1, "context": True}
     assert StoredStudy.open(url, "code").space == SPACE
+
+
+def test_code_that_made_a_study_resumes_it_with_the_same_decisions(tmp_path):
+    url, expected = imported("default", tmp_path)
+    stored = StoredStudy.open(url, "default")
+    study = aw.Study(stored.space, storage=url, name="default", seed=stored.spec["seed"])
+    close(study.ask().decision, expected["asked"])
+    url, expected = imported("parts", tmp_path / "second")
+    spec = StoredStudy.open(url, "parts")
+    given = Spec(
+        {**spec.spec, "version": legacy.VERSION}, "k"
+    ).arguments()  # as the code wrote it, with today's defaults
+    close(aw.Study(spec.space, **given, storage=url, name="parts").ask().decision, expected["asked"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
 
 from allweather.acquisition.optimize import Search
+from allweather.engine.check import Check
 from allweather.engine.controlled import ControlledEngine
 from allweather.engine.engine import Engine, Situation
 from allweather.engine.posterior_view import Outlook
@@ -16,6 +18,7 @@ from allweather.methods import method as named_method
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.objectives import Objective
+from allweather.serialization import Arguments
 from allweather.space import LinearConstraint, Row, Space
 from allweather.trials import History, Trial
 
@@ -54,7 +57,7 @@ class EngineFactory:
 
     space: Space
     direction: str = "maximize"
-    constraints: tuple[LinearConstraint, ...] = ()
+    constraints: LinearConstraint | Sequence[LinearConstraint] = ()
     candidates: Any = None
     """The only decisions that may be chosen, if not all: rows in the user's units."""
     initial: int | None = None
@@ -64,6 +67,11 @@ class EngineFactory:
         check_space(self.space)
         require(self.direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", self.direction)
         check_start(self.initial, self.seed)
+
+    @property
+    def limits(self) -> tuple[LinearConstraint, ...]:
+        """The constraints as a tuple."""
+        return (self.constraints,) if isinstance(self.constraints, LinearConstraint) else tuple(self.constraints)
 
     @property
     def sign(self) -> int:
@@ -77,9 +85,23 @@ class EngineFactory:
         if control is None:
             needless = composition.rule is not None
             require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
-            return self._engine(composition, self.constraints)
+            return self._engine(composition, self.limits)
         template = self._engine(Composition(), ())
-        return ControlledEngine(composition, self.space, control, template, self.sign, self.constraints, self._encoded)
+        return ControlledEngine(composition, self.space, control, template, self.sign, self.limits, self._encoded)
+
+    def arguments(self, composition: Composition, control: Control | None) -> Arguments:
+        """Return the arguments of the study, from which its spec is made."""
+        given = (self.space, composition, self.direction, self.seed, self.initial, self.limits, self.candidates)
+        return Arguments(*given, control=control)
+
+    def identity(self, engine: Engine | ControlledEngine) -> dict[str, str]:
+        """Return what must be the same when a study is resumed: of its parts the kinds, which later releases keep."""
+        given = {"space": repr(self.space), "direction": self.direction, "seed": str(self.seed)}
+        return {**given, "method": "; ".join(engine.kinds())}
+
+    def law_names(self, control: Control | None) -> list[str]:
+        """Return the variables that laws given by order are about."""
+        return list(self.space.contexts if control is None else self.space.variables)
 
     @property
     def _encoded(self) -> Tensor | None:
@@ -148,3 +170,18 @@ def view_posterior(
     fits = objective is None or isinstance(objective, Objective)
     require(fits, f"{caller}(objective=...)", "be an objective such as Expectation()", objective)
     return engine.outlook(history, situation, objective)
+
+
+def check_predictions(engine: Engine | ControlledEngine, history: History) -> Check:
+    """Return how well the surrogate predicts outcomes that it has not seen.
+
+    Args:
+        engine: of the study.
+        history: its trials so far.
+    """
+    require(len(history.complete) > 0, "Study.check()", "follow at least one complete trial", "none")
+    found = engine.check(history)
+    if found is None:
+        problem = "needs a `GP` surrogate, whose leave-one-out predictions are known"
+        raise InvalidInput(problem, where="Study.check()")
+    return found

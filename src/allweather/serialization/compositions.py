@@ -11,7 +11,7 @@ from allweather.methods import method
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control, ControlSet, Rule
 from allweather.methods.defaults import EVERY_TRIAL
-from allweather.serialization.checks import LIST, NUMBER, PART, WORD, explained, no_plain_form, read
+from allweather.serialization.checks import LIST, NUMBER, PART, WORD, NoPlainForm, explained, no_plain_form, read
 from allweather.serialization.legacy import GOALS, VERSION
 from allweather.serialization.parts import decode_part, decode_setting, encode_part
 from allweather.serialization.values import encode_value
@@ -30,6 +30,27 @@ def encode_composition(composition: Composition, names: Sequence[str]) -> dict[s
     given = {key: getattr(named, key) for key in (*PARTS, "rule")}
     found: dict[str, Any] = {key: encode_part(key, part) for key, part in given.items() if part is not None}
     return found if composition.goal == EVERY_TRIAL else {**found, "goal": composition.goal}
+
+
+def as_stored(composition: Composition, stored: Mapping[str, Any] | None, names: Sequence[str]) -> Composition:
+    """Return a composition given in code with the meaning it had when a study of version 1 was stored.
+
+    A part that is written as it is stored has the settings of then, and parts left out are the defaults of then.
+
+    Args:
+        composition: as the code gives it now.
+        stored: the stored spec; None where the study has parts without plain form.
+        names: the variables that laws given by order are about.
+    """
+    goal = GOALS[1] if composition.goal == EVERY_TRIAL else composition.goal
+    meant = dataclasses.replace(composition, goal=goal)
+    try:
+        written = encode_composition(composition, names)
+    except NoPlainForm:
+        return meant
+    same = [key for key in PARTS if stored is not None and key in written and written[key] == stored.get(key)]
+    earlier = {key: decode_part(key, written[key], key, 1) for key in same}
+    return dataclasses.replace(meant, **earlier)
 
 
 def decode_method(given: Any, where: str, version: int = VERSION) -> Composition:

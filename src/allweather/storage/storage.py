@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from allweather.errors import Conflict, InvalidInput, require, require_number
+from allweather.methods.composition import Composition
 from allweather.serialization import NoPlainForm, Spec, encode_space
+from allweather.serialization.compositions import as_stored
 from allweather.space import Space
 from allweather.storage.memory import MemoryJournal
 from allweather.storage.session import Session
@@ -90,6 +92,32 @@ def require_same_study(journal: Journal, description: Mapping[str, str]) -> None
             raise InvalidInput(f"must {as_made}, got {now}", where=f"Study({part}=...)")
 
 
+def resume_composition(
+    storage: str | Storage | None, name: str, composition: Composition, names: Sequence[str]
+) -> Composition:
+    """Return the composition to resume a study with: what the code gives now, or meant when version 1 stored it.
+
+    Args:
+        storage: the database or its address.
+        name: of the study, which need not exist.
+        composition: as the code gives it.
+        names: the variables that laws given by order are about.
+    """
+    if storage is None:
+        return composition
+    from allweather.storage.database import Database
+    from allweather.storage.journal import Journal
+    from allweather.storage.journal import names as study_names
+
+    database = Database(_checked(storage).url)
+    if name not in study_names(database):
+        return composition
+    document = Journal.open(database, name).recipe
+    spec = document.get("recipe")
+    earlier = "variables" not in document if spec is None else spec.get("version", 1) == 1
+    return as_stored(composition, spec, names) if earlier else composition
+
+
 def open_session(
     storage: str | Storage | None,
     name: str,
@@ -108,9 +136,14 @@ def open_session(
     """
     if storage is None:
         return Session(MemoryJournal(name, _document(description, spec, empty.space)), empty)
+    place = _checked(storage)
+    return Session(place.journal(name, description, spec, empty.space), empty, place.expire)
+
+
+def _checked(storage: str | Storage) -> Storage:
     place = Storage(storage) if isinstance(storage, str) else storage
     require(isinstance(place, Storage), "Study(storage=...)", "be an address such as sqlite:///study.db", storage)
-    return Session(place.journal(name, description, spec, empty.space), empty, place.expire)
+    return place
 
 
 def _document(description: Mapping[str, str], spec: Mapping[str, Any] | None, space: Space | None) -> dict[str, Any]:
