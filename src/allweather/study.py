@@ -73,12 +73,12 @@ class Study:
 
         Args:
             space: the variables; those wrapped in `Context` are not controlled, the others are decided.
-            method: a published method by name (see `aw.methods()`), or a composition; parts given below replace its own.
+            method: a published method by name (see `aw.methods()`), or a composition; parts below replace its own.
             context: the context model; by default learned from the contexts seen.
             objective: what makes a decision good; by default its mean outcome.
             acquisition: how the next decision is chosen; by default an upper confidence bound of the objective.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
-            goal: `"every-trial"` if all outcomes count (the default), `"recommendation"` if only the final decision does.
+            goal: `"every-trial"` if all trials count (the default), `"recommendation"` if only the last decision does.
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
