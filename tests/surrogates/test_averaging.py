@@ -209,3 +209,21 @@ def test_leave_one_out_agrees_with_leaving_one_out():
 def test_heavy_tails_need_a_few_outcomes():
     assert not heavy_tailed(torch.tensor([0.0, 0.0, 0.0, 100.0]))
     assert Hyperparameters.typical(2).warp == ""
+
+
+def test_intervals_allow_for_what_was_fitted():
+    """Variances grow with the number of unknowns, and not at all where everything is given."""
+    data = table(15)
+    given = aw.GP("matern", 0.3, outputscale=1.0, noise=0.1, mean=0.0)
+    free = aw.GP("matern", 0.3, outputscale=1.0, noise=0.1)
+    x, c = data.decisions[:4] / 2, data.contexts[:3] / 2
+
+    def sd(surrogate):
+        fitted = surrogate.fit(data)
+        return fitted.field(c)(x).sd, surrogate.averaged(data, fitted).field(c)(x).sd
+
+    torch.testing.assert_close(*sd(given))
+    best, averaged = sd(free)
+    assert bool((averaged >= best * (15 / 14) ** 0.5 - 1e-9).all())
+    off = aw.GP("matern", outputscale="fit", interval_draws=0)
+    torch.testing.assert_close(*sd(off))

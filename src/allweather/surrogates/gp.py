@@ -126,13 +126,17 @@ class GP(Surrogate):
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
     def averaged(self, observations: Observations, posterior: Posterior) -> Posterior:
-        """Return the posterior averaged over `interval_draws` hyperparameters, or itself where data settle them."""
+        """Return the posterior averaged over `interval_draws` hyperparameters, or itself where data settle them.
+
+        Variances are multiplied by `t / (t - p)` for p unknowns fitted to t outcomes, as in regression: where the
+        density of few outcomes is largest, functions are too certain.
+        """
         fitted, t = posterior.hyperparameters, len(observations)
         few = t < min(UNSETTLED * observations.joint.shape[1], MOST_AVERAGED)
         if fitted is None or not few or not self.interval_draws:
             return posterior
         warped, warp = _warped(observations, fitted.warp)
-        inner = self._mixed(warped, fitted, self.interval_draws)
+        inner = self._mixed(warped, fitted, self.interval_draws, t / max(t - self._unknowns(observations), t / 3))
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
     def _fitted(
@@ -158,13 +162,21 @@ class GP(Surrogate):
         return fitted, log_predictive_density(self._best(warped, fitted)) + gained
 
     def _mixed(
-        self, observations: Observations, fitted: Hyperparameters, draws: int
+        self, observations: Observations, fitted: Hyperparameters, draws: int, inflation: float = 1.0
     ) -> ProductPosterior | MixturePosterior:
         best = self._best(observations, fitted)
         if not draws:
             return best
-        drawn = hyperparameter_draws(self._evidence(observations), fitted, draws)
+        drawn = [
+            # Both together leave the mean as it is and multiply the variance.
+            replace(each, outputscale=inflation * each.outputscale, noise=inflation * each.noise)
+            for each in hyperparameter_draws(self._evidence(observations), fitted, draws)
+        ]
         return MixturePosterior(best, tuple(self._best(observations, each) for each in drawn))
+
+    def _unknowns(self, observations: Observations) -> int:
+        """How many numbers were fitted to the outcomes; a variance that is theirs is one."""
+        return int(self._free(observations.joint.shape[1]).sum()) + (self.mean is None) + (self.outputscale is None)
 
     def _best(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior:
         split = observations.decisions.shape[1]
