@@ -5,12 +5,25 @@ Campaigns take hours. They run only when named first, and then take options: `py
 
 import sys
 
-from benchmarks import ask_growth, asks, calibration, control, defaults, growth, imports, journal, methods, worst_cases
+from benchmarks import (
+    ask_growth,
+    asks,
+    calibration,
+    control,
+    default_ask,
+    defaults,
+    growth,
+    imports,
+    journal,
+    methods,
+    worst_cases,
+)
 
 CAMPAIGNS = {"defaults": defaults.main, "calibration": calibration.main}
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,
+    "default_ask": default_ask.main,
     "methods": methods.main,
     "control": control.main,
     "journal": journal.main,

@@ -1,18 +1,43 @@
+import pytest
+
 import allweather as aw
 from allweather.methods.composition import Composition
 
 
-def test_defaults_fit_the_space():
-    real = Composition().on(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), 1)
+def test_defaults_of_the_first_release_fit_the_space():
+    real = Composition(goal="0.1").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), 1)
     assert isinstance(real.context, aw.KDE)
     assert isinstance(real.objective, aw.DRO)
-    mixed = Composition().on(aw.Space(x=aw.Real(0, 1), c=aw.Context(aw.Choice("dry", "wet"))), 1)
+    mixed = Composition(goal="0.1").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(aw.Choice("dry", "wet"))), 1)
     assert isinstance(mixed.context, aw.Empirical)
-    plain = Composition().on(aw.Space(x=aw.Real(0, 1)), 1)
+    plain = Composition(goal="0.1").on(aw.Space(x=aw.Real(0, 1)), 1)
     assert plain.context is None
     assert isinstance(plain.objective, aw.Expectation)
     assert isinstance(plain.acquisition, aw.UCB)
     assert isinstance(plain.surrogate, aw.GP)
+
+
+@pytest.mark.parametrize(("goal", "width"), [("every-trial", 1.0), ("recommendation", 2.0)])
+def test_defaults_fit_the_goal_and_the_space(goal, width):
+    space = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1), lot=aw.Context(aw.Choice("dry", "wet")))
+    parts = Composition(goal=goal).on(space, 1)
+    assert isinstance(parts.context, aw.KDE)
+    assert parts.objective == aw.Expectation()
+    assert parts.acquisition == aw.ObjectiveUCB(width)
+    assert parts.surrogate.kernel == "matern"
+    assert parts.surrogate.transform == "auto"
+    choices = Composition(goal=goal).on(aw.Space(x=aw.Real(0, 1), c=aw.Context(aw.Choice("dry", "wet"))), 1)
+    assert isinstance(choices.context, aw.Empirical)
+    assert Composition(goal=goal).on(aw.Space(x=aw.Real(0, 1)), 1).context is None
+
+
+def test_goals_are_checked_and_published_methods_keep_the_parts_they_had():
+    with pytest.raises(aw.InvalidInput, match="goal"):
+        Composition(goal="fame")
+    assert aw.method("gp-ucb").goal == "0.1"
+    parts = aw.method("ts-bocu").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), 1)
+    assert parts.surrogate.kernel == "rbf"
+    assert parts.context.bounds == "clip"
 
 
 def test_targets_and_prior_means_face_the_direction():

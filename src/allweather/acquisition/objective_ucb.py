@@ -47,19 +47,16 @@ class ObjectiveUCB(Acquisition):
         """The bound that the objective allows for."""
         width = as_schedule(self.width, "ObjectiveUCB(width=...)")(belief.progress)
         require(width >= 0, f"ObjectiveUCB(width=...) at step {belief.step}", "be at least 0", width)
-        mean = isinstance(belief.objective, Expectation)
-        if mean and belief.field.linear:  # nothing to save by fewer contexts
+        if isinstance(belief.objective, Expectation):  # nothing to save by fewer contexts
             return MeanBound(belief, width)
-        kind = MeanBound if mean else TangentBound if belief.objective.concave else SampledBound
+        kind = TangentBound if belief.objective.concave else SampledBound
         return with_rough(lambda known: kind(known, width, self.samples), belief)
 
 
 class MeanBound:
     """The upper bound of a mean over contexts."""
 
-    rough: MeanBound
-
-    def __init__(self, belief: Belief, width: float, samples: int = 0) -> None:
+    def __init__(self, belief: Belief, width: float) -> None:
         self._field, self._weights, self._width = belief.field, belief.reference.weights, width
 
     def __call__(self, decisions: Tensor) -> Tensor:
@@ -100,7 +97,7 @@ class SampledBound:
         return sampled.mean(0) + self._width * (sampled.var(0) + tiny).sqrt()
 
 
-def with_rough(build: Callable[[Belief], MeanBound | TangentBound | SampledBound], belief: Belief) -> Score:
+def with_rough(build: Callable[[Belief], TangentBound | SampledBound], belief: Belief) -> Score:
     """The score of a belief, with that of the same belief on fewer contexts as its `rough` form."""
     score, rough = build(belief), belief.rough()
     if rough is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Generator, Tensor
@@ -26,9 +26,6 @@ class Moments(NamedTuple):
 
 class Field(ABC):
     """The posterior bound to a set of contexts: a function of decisions only."""
-
-    linear: ClassVar[bool] = True
-    """Whether weighted sums over the contexts are Gaussian, or taken for it."""
 
     @abstractmethod
     def __call__(self, decisions: Tensor) -> Moments:

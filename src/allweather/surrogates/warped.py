@@ -19,7 +19,7 @@ _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 NODES = torch.from_numpy(_NODES)
 SHARES = torch.from_numpy(_SHARES / math.sqrt(2 * math.pi))
 """Gauss-Hermite quadrature of a standard normal law."""
-FEW = 128
+FEW = 32
 """Contexts that stand for all where the same weights are given to every decision."""
 
 
@@ -86,10 +86,10 @@ class WarpedPosterior(Posterior):
 class WarpedField(Field):
     """Moments of outcomes by quadrature of the warped ones."""
 
-    linear = False
-
     def __init__(self, inner: Field, posterior: WarpedPosterior) -> None:
         self._inner, self._posterior = inner, posterior
+        self._sample: tuple[Tensor, WarpedField, Tensor] | None = None
+        """The last weights that all decisions shared, and the sample that stands for them."""
 
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation at every context."""
@@ -107,17 +107,22 @@ class WarpedField(Field):
 
     def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
         """Of the warped outcomes, raised together by as much as their weighted sum may rise, then brought back."""
-        field = self
-        if weights.ndim == 1 and len(weights) > 2 * FEW:  # some contexts show how far the sum rises with its terms
-            chosen = torch.multinomial(weights, FEW, replacement=True, generator=torch.Generator().manual_seed(0))
-            field, few = self.rough(chosen), torch.full((FEW,), 1 / FEW, dtype=torch.float64)
-        else:
-            few = weights
+        field, few = self._some(weights)
         inner, weighed = field._linearised(decisions, few)
         together = (weighed.abs() * inner.sd).sum(-1).clamp_min(1e-300)
         share = field._inner.combination(decisions, weighed).sd / together
-        mean, sd = self._inner(decisions)
-        return (self._posterior.back(mean + width * share[:, None] * sd) * weights).sum(-1)
+        back = self._posterior.back
+        raised = ((back(inner.mean + width * share[:, None] * inner.sd) - back(inner.mean)) * few).sum(-1)
+        return (back(self._inner.mean(decisions)) * weights).sum(-1) + raised
+
+    def _some(self, weights: Tensor) -> tuple[WarpedField, Tensor]:
+        """Contexts that show how far a sum rises with its terms, and their weights: all, or a sample of many."""
+        if weights.ndim > 1 or len(weights) <= 2 * FEW:
+            return self, weights
+        if self._sample is None or self._sample[0] is not weights:
+            chosen = torch.multinomial(weights, FEW, replacement=True, generator=torch.Generator().manual_seed(0))
+            self._sample = weights, self.rough(chosen), torch.full((FEW,), 1 / FEW, dtype=torch.float64)
+        return self._sample[1:]
 
     def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:
         """The warped outcomes' moments, and the weights (b, n) that outcomes' weights are for them."""
