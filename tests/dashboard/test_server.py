@@ -13,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from allweather.cli import app
+from allweather.dashboard import ServerConfig
+from allweather.errors import InvalidInput
 
 TOKEN = "a-token-of-many-characters"
 
@@ -120,3 +122,39 @@ def test_it_ends_in_order_while_something_is_computed_that_takes_long(started, t
         process.send_signal(told)
         assert process.wait(15) == 0
     assert process.stderr.read() == ""
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "kiosk.example"])
+def test_elsewhere_than_here_a_token_is_needed(host):
+    with pytest.raises(InvalidInput, match="needs --token"):
+        ServerConfig(host=host)
+    assert ServerConfig(host=host, token=TOKEN).token == TOKEN
+
+
+@pytest.mark.parametrize("token", ["short", "", "with spaces in it, and long", "tökentökentökentöken"])
+def test_tokens_that_are_none(token):
+    with pytest.raises(InvalidInput, match="at least 16") as mistake:
+        ServerConfig(token=token)
+    assert not token or token not in str(mistake.value)
+
+
+@pytest.mark.parametrize(
+    ("door", "host", "known"),
+    [
+        (ServerConfig(), "127.0.0.1:8080", True),
+        (ServerConfig(), "localhost", True),
+        (ServerConfig(), "LOCALHOST.:1", True),
+        (ServerConfig(), "[::1]:8080", True),
+        (ServerConfig(), "kiosk.example", False),
+        (ServerConfig(), "", False),
+        (ServerConfig(), "127.0.0.1.evil.example", False),
+        (ServerConfig(), "192.168.1.7", False),
+        (ServerConfig(host="192.168.1.7", token=TOKEN), "192.168.1.7:8080", True),
+        (ServerConfig(host="0.0.0.0", token=TOKEN), "192.168.1.7:8080", True),
+        (ServerConfig(host="0.0.0.0", token=TOKEN), "kiosk.example", False),
+        (ServerConfig(host="0.0.0.0", token=TOKEN, names=("Kiosk.example",)), "kiosk.example:80", True),
+        (ServerConfig(host="::", token=TOKEN), "[fe80::1]:8080", True),
+    ],
+)
+def test_names_it_answers_to(door, host, known):
+    assert door.accepts_host(host) is known
