@@ -39,8 +39,8 @@ def test_the_study_comes_back_out_of_the_report(tmp_path):
 
 
 def test_another_objective_is_not_said_to_come_back():
-    assert "gives this very recommendation again" in report_html(stall(), static=True)
-    assert "gives this very recommendation again" not in report_html(stall(), aw.WorstCase(), static=True)
+    assert "reproduce the recommendation" in report_html(stall(), static=True)
+    assert "reproduce the recommendation" not in report_html(stall(), aw.WorstCase(), static=True)
 
 
 def test_names_are_no_part_of_commands():
@@ -62,8 +62,8 @@ def test_reasons_in_words():
     why = reasons(stall())
     best = stall().recommend(radii=[0.0, 0.4])
     assert f"the mean outcome is {best.expected:.4g}" in " ".join(why.sentences)
-    assert "that is 20% of all cases turning out otherwise" in " ".join(why.sentences)
-    assert f"it is still {best.curve['value'].iloc[1]:.4g}" in " ".join(why.sentences)
+    assert "up to 20% of the probability moves to other contexts" in " ".join(why.sentences)
+    assert f"the mean outcome is {best.curve['value'].iloc[1]:.4g}" in " ".join(why.sentences)
     robust, bold = why.compared
     assert float(robust.shifted) >= float(bold.shifted)
     assert float(robust.expected) <= float(bold.expected)
@@ -78,7 +78,7 @@ def test_pending_trials_are_told_of():
     study = aw.Study(aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1)))
     study.add({"order": 0.5, "demand": 0.5, "value": 1.0})
     study.ask(2)
-    assert reasons(study).sentences[:2] == ["This rests on 1 complete trial.", "2 trials more are on the way."]
+    assert reasons(study).sentences[:2] == ["The recommendation is based on 1 complete trial.", "2 trials are pending."]
 
 
 def test_code_is_not_made_a_recipe(tmp_path):
@@ -87,7 +87,7 @@ def test_code_is_not_made_a_recipe(tmp_path):
     )
     study.add([{"order": x / 3, "demand": 0.5, "value": x} for x in range(4)])
     text = write_report(study, tmp_path / "report.html", static=True).read_text()
-    assert "Some of its parts are code" in text
+    assert "Some parts of the study are Python code" in text
 
 
 def test_nothing_to_report():

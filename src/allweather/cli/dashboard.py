@@ -1,4 +1,4 @@
-"""`dashboard`: the studies of a database as live pages in a browser."""
+"""`dashboard`: web pages of the studies of a database."""
 
 from __future__ import annotations
 
@@ -18,43 +18,44 @@ Token = Annotated[
     typer.Option(
         envvar="ALLWEATHER_TOKEN",
         show_envvar=True,
-        help="what everybody must show; needed wherever others can reach the page",
+        help="access token; required if other machines can reach the address",
     ),
 ]
 Names = Annotated[
-    list[str] | None, typer.Option("--host-name", metavar="NAME", help="another name of this server (repeatable)")
+    list[str] | None, typer.Option("--host-name", metavar="NAME", help="further host name to accept (repeatable)")
 ]
 
 
 @app.command()
 def dashboard(
     storage: StorageOption = None,
-    host: Annotated[str, typer.Option(help="the address to answer at")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free")] = 8080,
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes any free port")] = 8080,
     token: Token = None,
     host_name: Names = None,
-    open_it: Annotated[bool, typer.Option("--open", help="open it in a browser")] = False,
+    open_it: Annotated[bool, typer.Option("--open", help="open the page in a browser")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show studies in a browser, live: look, ask and tell; with a REST interface for programs.
+    """Serve web pages of the studies in a database, with ask and tell, and a REST API.
 
     Example: allweather dashboard --storage sqlite:///kiosk.db
     """
     try:
         from allweather.dashboard import ServerConfig, serve
     except ImportError as missing:
-        raise InvalidInput(f"dashboard needs FastAPI: pip install 'allweather[dashboard]' ({missing})") from None
+        remedy = f"install it with `pip install 'allweather[dashboard]'` ({missing})"
+        raise InvalidInput("the dashboard needs FastAPI", remedy=remedy) from None
     config = ServerConfig(host, port, token, tuple(host_name or ()))
     shared = SharedOptions(storage, None, as_json)
-    shared.database().close()  # an unusable database is reported before the server starts
+    shared.database().close()  # report database errors before the server starts
 
     def ready(address: str) -> None:
-        shared.print({"address": address}, lambda: print_line(f"The studies are at {address} (Ctrl-C ends it)"))
+        shared.print({"address": address}, lambda: print_line(f"Dashboard: {address} (stop with Ctrl-C)"))
         if open_it:
             webbrowser.open(address)
 
     if serve(shared.url, config, ready):
-        # What is left writes whole transactions or nothing, and Python cannot end a thread that computes.
+        # Python cannot end a thread that computes; transactions are atomic, so nothing is half written.
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from allweather.dashboard.filters import FigureChoice, ObjectiveChoice
 from allweather.engine.recommendation import Recommendation
 from allweather.plots import STUDY_FIGURES
-from allweather.plots.axes import worded
+from allweather.plots.labels import objective_label
 from allweather.study import Study
 
 Result = TypeVar("Result")
@@ -189,7 +189,7 @@ def recommend(study: Study, choice: ObjectiveChoice, complete: int) -> Advice:
     """
     started = time.perf_counter()
     outlook = study.outlook(objective=choice.part())
-    objective = worded(outlook.belief.objective) if choice.objective == "own" else choice.describe()
+    objective = objective_label(outlook.belief.objective) if choice.objective == "own" else choice.describe()
     best = outlook.recommendation()
     plain = best if choice.key == EXPECTATION.key else study.recommend(objective=EXPECTATION.part())
     return Advice(best, plain, objective, complete, time.perf_counter() - started)

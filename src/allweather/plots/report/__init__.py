@@ -1,4 +1,4 @@
-"""A study in one file to send to a colleague: the decision, why, the figures, and what reproduces it."""
+"""Reports: a study in one HTML file, with the recommendation, its reasons, figures, trials and journal."""
 
 from allweather.plots.report.document import report_html, write_report
 

@@ -1,4 +1,4 @@
-"""The file itself: one page of HTML that needs nothing from outside."""
+"""Self-contained HTML reports of a study."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from allweather._utils.formatting import tame
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
 from allweather.plots import STUDY_FIGURES, Picture
-from allweather.plots.axes import worded
+from allweather.plots.labels import objective_label
 from allweather.plots.report.reasons import reasons
 from allweather.serialization import to_toml
 from allweather.study import Study
 
 PACKAGES = ("allweather", "torch", "gpytorch", "botorch", "numpy", "scipy", "pandas", "sqlalchemy")
 ROWS = 200
-"""Trials that are shown, the newest ones; all of them can be saved from the page."""
+"""The number of newest trials in the table; the attached CSV file has all."""
 
 
-class Shown(NamedTuple):
-    """A figure in the page."""
+class EmbeddedFigure(NamedTuple):
+    """A figure as HTML, with its title and caption."""
 
     title: str
     says: str
     body: str
-    """HTML that draws it."""
+    """The figure as HTML."""
 
 
 def write_report(study: Study, path: str | Path, objective: Objective | None = None, static: bool = False) -> Path:
@@ -38,9 +38,12 @@ def write_report(study: Study, path: str | Path, objective: Objective | None = N
 
     Args:
         study: with at least one complete trial.
-        path: of the file, which ends in .html.
-        objective: recommended for, instead of the study's.
-        static: whether figures are still pictures: a small file without any script, instead of some megabytes.
+        path: the file to write, which must end in .html.
+        objective: used instead of the study's objective.
+        static: whether figures are static SVG images: a small file without scripts, instead of several megabytes.
+
+    Returns:
+        The path of the file.
 
     Example:
         >>> import tempfile
@@ -56,61 +59,64 @@ def write_report(study: Study, path: str | Path, objective: Objective | None = N
     text = report_html(study, objective, static)
     try:
         target.write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise InvalidInput(f"`{target}` cannot be written: {problem}") from None
+    except OSError as error:
+        raise InvalidInput(f"cannot be written: {error}", where=str(target)) from None
     return target
 
 
 def report_html(study: Study, objective: Objective | None = None, static: bool = False) -> str:
-    """The report of a study as HTML that loads nothing from anywhere.
+    """Return the report of a study as HTML without external resources.
 
     Args:
         study: with at least one complete trial.
-        objective: recommended for, instead of the study's.
-        static: whether figures are still pictures.
+        objective: used instead of the study's objective.
+        static: whether figures are static SVG images.
+
+    Returns:
+        The HTML document.
     """
     table = study.trials()
     why = reasons(study, objective)
-    pictures = [picture for picture in (_drawn(study, name, objective) for name in STUDY_FIGURES) if picture]
+    pictures = [picture for picture in (_draw(study, name, objective) for name in STUDY_FIGURES) if picture]
     return str(
         _template().render(
             study=study,
             why=why,
-            objective=worded(study.outlook(objective=objective).belief.objective),
-            figures=[_still(picture) if static else _moving(picture) for picture in pictures],
+            objective=objective_label(study.outlook(objective=objective).belief.objective),
+            figures=[_static_figure(picture) if static else _interactive_figure(picture) for picture in pictures],
             script=None if static else _plotly(),
             made=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            recipe=None if study.spec is None else to_toml({"name": study.name, **study.spec}),
+            spec=None if study.spec is None else to_toml({"name": study.name, **study.spec}),
             versions=_versions(),
             columns=["trial", *table.columns],
             rows=_rows(table.tail(ROWS).iloc[::-1]),
             total=len(table),
-            csv=_attached(table.map(tame).rename(columns=tame).to_csv(), "text/csv"),
+            csv=_data_url(table.map(tame).rename(columns=tame).to_csv(), "text/csv"),
             own=objective is None,
-            journal=_attached("".join(f"{line}\n" for line in study.export()), "application/jsonl"),
+            journal=_data_url("".join(f"{line}\n" for line in study.export()), "application/jsonl"),
         )
     )
 
 
-def _drawn(study: Study, name: str, objective: Objective | None) -> Picture | None:
-    """A figure, where the study is one for it."""
+def _draw(study: Study, name: str, objective: Objective | None) -> Picture | None:
+    """Return a figure; None where it does not apply to the study."""
     try:
         return STUDY_FIGURES[name](study, objective)
     except InvalidInput:
         return None
 
 
-def _still(picture: Picture) -> Shown:
+def _static_figure(picture: Picture) -> EmbeddedFigure:
     buffer = io.BytesIO()
     picture.matplotlib().savefig(buffer, format="svg")
-    source = _attached(buffer.getvalue(), "image/svg+xml")
-    return Shown(picture.title, picture.says, f'<img src="{source}" alt="">')
+    source = _data_url(buffer.getvalue(), "image/svg+xml")
+    return EmbeddedFigure(picture.title, picture.says, f'<img src="{source}" alt="">')
 
 
-def _moving(picture: Picture) -> Shown:
+def _interactive_figure(picture: Picture) -> EmbeddedFigure:
     figure = picture.plotly()
     body = figure.to_html(include_plotlyjs=False, full_html=False, config={"displaylogo": False, "responsive": True})
-    return Shown(picture.title, picture.says, body)
+    return EmbeddedFigure(picture.title, picture.says, body)
 
 
 def _plotly() -> str:
@@ -119,7 +125,7 @@ def _plotly() -> str:
     return str(get_plotlyjs())
 
 
-def _attached(content: str | bytes, kind: str) -> str:
+def _data_url(content: str | bytes, kind: str) -> str:
     raw = content.encode() if isinstance(content, str) else content
     return f"data:{kind};base64,{base64.b64encode(raw).decode()}"
 
@@ -141,7 +147,9 @@ def _template() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise InvalidInput("a report needs jinja2: pip install 'allweather[plots]'") from None
+        raise InvalidInput(
+            "a report needs jinja2", remedy="install it with `pip install 'allweather[plots]'`"
+        ) from None
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
     strict = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
     return strict.get_template("page.html")

@@ -1,4 +1,4 @@
-"""Why a decision is recommended, in sentences that need no statistics."""
+"""The reasons for a recommendation, as short sentences."""
 
 from __future__ import annotations
 
@@ -8,59 +8,64 @@ from allweather.distances import TotalVariation
 from allweather.engine.posterior_view import Outlook
 from allweather.engine.recommendation import Recommendation
 from allweather.objectives import Expectation, Objective
-from allweather.plots.axes import measured, short, told, worded
+from allweather.plots.labels import distance_label, format_row, format_value, objective_label
 from allweather.study import Study
 
 
-class Fares(NamedTuple):
-    """How a decision fares."""
+class Comparison(NamedTuple):
+    """Mean outcomes of a decision, with and without a shift of the context distribution."""
 
     name: str
     decision: str
     expected: str
-    """Its mean outcome if contexts are as believed."""
+    """Mean outcome under the context model."""
     shifted: str
-    """Its mean outcome after the worst shift within the radius."""
+    """Mean outcome after the worst shift within the radius."""
 
 
 class Reasons(NamedTuple):
-    """A recommendation in words."""
+    """The reasons for a recommendation."""
 
     decision: dict[str, str]
     sentences: list[str]
-    compared: list[Fares]
-    """The recommended decision, and the one that would be chosen if contexts could be trusted."""
+    compared: list[Comparison]
+    """The recommended decision, and the one with the best mean outcome under the context model."""
 
 
 def reasons(study: Study, objective: Objective | None = None) -> Reasons:
-    """Why a study recommends what it recommends.
+    """Return the reasons for the recommendation of a study.
 
     Args:
         study: with at least one complete trial.
-        objective: recommended for, instead of the study's.
+        objective: used instead of the study's objective.
+
+    Returns:
+        The decision, the sentences and the comparison.
 
     Example:
         >>> from allweather import Context, Real, Space
         >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
         >>> _ = study.add([{"order": o / 4, "demand": d, "value": min(o / 4, d)} for o in range(5) for d in (0.2, 0.6)])
         >>> reasons(study).sentences[0]
-        'This rests on 10 complete trials.'
+        'The recommendation is based on 10 complete trials.'
     """
     outlook = study.outlook(objective=objective)
     best = outlook.recommendation()
     states = study.trials()["state"].value_counts()
-    sentences = [f"This rests on {_counted(int(states.get('complete', 0)), 'complete trial')}."]
-    waiting = int(states.get("pending", 0))
-    if waiting:
-        sentences.append(f"{_counted(waiting, 'trial')} more {'is' if waiting == 1 else 'are'} on the way.")
+    sentences = [f"The recommendation is based on {_counted(int(states.get('complete', 0)), 'complete trial')}."]
+    pending = int(states.get("pending", 0))
+    if pending:
+        sentences.append(f"{_counted(pending, 'trial')} {'is' if pending == 1 else 'are'} pending.")
     sentences += [*_objective(outlook, best), *_shift(outlook, best)]
-    compared = [_fares("recommended", outlook, outlook)]
+    compared = [_compare("recommended", outlook, outlook)]
     if outlook.reference.points.shape[1] and not outlook.control:
         plain = study.outlook(objective=Expectation())
-        compared.append(_fares("without robustness", plain, outlook))
+        compared.append(_compare("without robustness", plain, outlook))
     if best.cost is not None:
-        sentences.append(f"It decides {', '.join(best.control)}, at a cost of {short(float(best.cost))} each time.")
-    return Reasons({name: short(value) for name, value in best.decision.items()}, sentences, compared)
+        sentences.append(
+            f"It controls {', '.join(best.control)}, at a cost of {format_value(float(best.cost))} per trial."
+        )
+    return Reasons({name: format_value(value) for name, value in best.decision.items()}, sentences, compared)
 
 
 def _counted(number: int, noun: str) -> str:
@@ -68,34 +73,34 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _objective(outlook: Outlook, best: Recommendation) -> list[str]:
-    wanted = worded(outlook.belief.objective)
+    objective = objective_label(outlook.belief.objective)
     if best.value in (float("inf"), float("-inf")):
-        return [f"What is wanted ({wanted}) is not reached by any decision."]
-    low, high = (short(end) for end in best.interval)
+        return [f"The target of the objective ({objective}) is not reached by any decision."]
+    low, high = (format_value(end) for end in best.interval)
     return [
-        f"Wanted is the {wanted}. Of all decisions this has the best, {short(best.value)}, with 90% probability "
-        f"between {low} and {high} if the model is right."
+        f"The objective is: {objective}. The recommended decision has the best value, {format_value(best.value)}; its 90% "
+        f"credible interval is {low} to {high}, if the model is correct."
     ]
 
 
 def _shift(outlook: Outlook, best: Recommendation) -> list[str]:
     if not outlook.reference.points.shape[1]:
-        return [f"The outcome is expected to be {short(best.expected)}."]
+        return [f"The expected outcome is {format_value(best.expected)}."]
     radius = float(outlook.distance.number)
-    shifted = short(float(outlook.worst(best.decision, [radius]).value[0]))
-    share = f", that is {50 * radius:.3g}% of all cases turning out otherwise" if _is_share(outlook) else ""
+    shifted = format_value(float(outlook.worst(best.decision, [radius]).value[0]))
+    share = f" (up to {50 * radius:.3g}% of the probability moves to other contexts)" if _is_share(outlook) else ""
     return [
-        f"If contexts are as believed, the mean outcome is {short(best.expected)}.",
-        f"If their distribution shifts against it by {short(radius)} in {measured(outlook.distance)}{share}, "
-        f"it {'is still' if outlook.sign > 0 else 'rises to'} {shifted}.",
+        f"Under the context model, the mean outcome is {format_value(best.expected)}.",
+        f"After the worst shift of the context distribution by {format_value(radius)} in {distance_label(outlook.distance)}{share}, "
+        f"the mean outcome is {shifted}.",
     ]
 
 
 def _is_share(outlook: Outlook) -> bool:
-    """In total variation a radius is twice the share of cases that change."""
+    """Return whether the radius is twice a share of probability: it is in total variation."""
     return isinstance(outlook.distance, TotalVariation) and 0 < outlook.distance.number < 2
 
 
-def _fares(name: str, chosen: Outlook, judge: Outlook) -> Fares:
+def _compare(name: str, chosen: Outlook, judge: Outlook) -> Comparison:
     mean, shifted = judge.worst(chosen.decision, [0.0, judge.distance.number]).value.tolist()
-    return Fares(name, told(chosen.decision), short(mean), short(shifted))
+    return Comparison(name, format_row(chosen.decision), format_value(mean), format_value(shifted))
