@@ -9,6 +9,7 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 import importlib
 from typing import Any
 
+from allweather._utils import deprecated
 from allweather.acquisition import (
     UCB,
     Acquisition,
@@ -109,6 +110,7 @@ from allweather.trials import Trial
 
 __version__ = "0.1.0"
 
+deprecated.install()
 _LAZY = {"plots": "allweather.plots", "report": "allweather.plots.report"}
 """Modules that need packages which not everyone has installed."""
 

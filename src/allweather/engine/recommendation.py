@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from allweather._utils.formatting import plain
 from allweather._utils.tensors import as_tensor
 from allweather.errors import require
 from allweather.space.variables import Value
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.9
+TABLES = ("curve", "worst", "frontier")
+WITH_CONTROL = ("control", "cost", "frontier")
+"""Fields that say something only where there are control sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +64,44 @@ class Recommendation:
     """How much one more trial is expected to improve the objective of the recommended decision."""
     warning: str = ""
     """Why the recommendation should not be relied on, where there is a reason."""
+
+    def to_dict(self, worst: bool = False) -> dict[str, Any]:
+        """Return the recommendation as plain data; numbers that are not finite are None.
+
+        Fields about control sets are left out where there are none, and gains where they are not known.
+
+        Args:
+            worst: whether to include `worst`, one row per context.
+        """
+        unsaid = {"" if worst else "worst", *(WITH_CONTROL if self.frontier is None else ())}
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unsaid}
+        absent = [
+            name for name in ("possible_gain", "expected_gain", "warning") if not found[name] and found[name] != 0
+        ]
+        tables = {name: found[name].to_dict("records") for name in TABLES if name in found}
+        return {name: plain(value) for name, value in {**found, **tables}.items() if name not in absent}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Recommendation:
+        """Return the recommendation that `to_dict` wrote; `worst` is empty where it was left out.
+
+        Args:
+            data: as `to_dict` returned it, also after a walk through JSON.
+        """
+        import pandas as pd  # here, since it takes time to import
+
+        known = {each.name for each in fields(cls)}
+        require(
+            set(data) <= known, "Recommendation.from_dict(data=...)", f"have no keys but {sorted(known)}", set(data)
+        )
+        given = {"worst": [], **data}
+        for name in TABLES:
+            if given.get(name) is not None:
+                given[name] = pd.DataFrame(given[name])
+        for name in ("value", "expected"):
+            given[name] = math.nan if given[name] is None else given[name]
+        low, high = (math.nan if end is None else end for end in given["interval"])
+        return cls(**{**given, "interval": (low, high), "control": tuple(given.get("control", ()))})
 
     def __str__(self) -> str:
         said = ", ".join(f"{name} = {_short(value)}" for name, value in self.decision.items())
