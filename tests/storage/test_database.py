@@ -1,27 +1,18 @@
 """The database: what it keeps, and what it says when it cannot."""
 
-import json
 import os
-import shutil
 import sqlite3
-import threading
 
 import pytest
 import sqlalchemy as sa
 
 from allweather import InvalidInput
 from allweather.storage import (
-    Conflict,
     Database,
     Event,
     Journal,
-    Storage,
     StorageError,
-    export_lines,
-    import_lines,
-    names,
 )
-from allweather.storage.journal import LARGEST
 
 
 @pytest.fixture
@@ -31,57 +22,6 @@ def url(tmp_path):
 
 def some(kind="asked", trial=0, **payload):
     return Event(kind, payload or {"number": trial}, trial)
-
-
-def test_events_come_back_as_they_were_written(url):
-    journal = Journal.create(Database(url), "kiosk", {"made": "here"})
-    journal.append(0, [some(x=0.1 + 0.2), some("told", values=[1e-300, 1.7976931348623157e308])])
-    again = Journal.open(Database(url), "kiosk")
-    assert again.recipe == {"made": "here"}
-    assert [(e.number, e.kind, e.trial) for e in again.read()] == [(1, "asked", 0), (2, "told", 0)]
-    assert again.read()[0].payload == {"x": 0.1 + 0.2}
-    assert again.read()[1].payload == {"values": [1e-300, 1.7976931348623157e308]}
-    assert again.read(after=1) == again.read()[1:]
-    assert again.last == 2
-
-
-def test_only_what_matters_is_a_conflict(url):
-    journal = Journal.create(Database(url), "kiosk", {})
-    journal.append(0, [some(trial=0), some(trial=1)])
-    journal.append(2, [some("told", 0)])
-    journal.append(2, [some("told", 1)])  # about another trial
-    journal.append(2, [some(trial=2)])  # nobody else asked
-    with pytest.raises(Conflict):
-        journal.append(2, [some("told", 0)])
-    with pytest.raises(Conflict):
-        journal.append(2, [some(trial=2)])
-    with pytest.raises(Conflict):
-        journal.append(2, [Event("added", {"trials": []})])
-    assert [event.number for event in journal.read()] == [1, 2, 3, 4, 5]
-
-
-def test_all_events_of_a_call_are_written_or_none(url):
-    journal = Journal.create(Database(url), "kiosk", {})
-    with pytest.raises(StorageError, match="too long for a journal"):
-        journal.append(0, [some(), some(text="x" * (LARGEST + 1))])
-    with pytest.raises(ValueError, match="JSON compliant"):
-        journal.append(0, [some(), some(value=float("nan"))])
-    assert journal.read() == []
-
-
-def test_names(url):
-    database = Database(url)
-    for name in ("kiosk", "Büro 7", "'; DROP TABLE events; --", "../../etc/passwd", "x" * 200):
-        Journal.create(database, name, {})
-        assert Journal.open(Database(url), name).read() == []
-    assert len(names(database)) == 5
-    with pytest.raises(Conflict):
-        Journal.create(database, "kiosk", {})
-    with pytest.raises(InvalidInput, match="did you mean 'kiosk'"):
-        Journal.open(database, "kiosc")
-    for name in ("", " kiosk", "a\nb", "a\x00b", "x" * 201, 7, None):
-        with pytest.raises(InvalidInput, match=r"Study\(name=\.\.\.\)` must be up to 200 printable characters"):
-            Journal.create(database, name, {})
 
 
 @pytest.mark.parametrize(
@@ -159,90 +99,3 @@ def test_a_disk_that_takes_nothing_more(url, how, message):
     with pytest.raises(StorageError, match=message):
         journal.append(1, [some(trial=number, text="z" * 9000) for number in range(1, 40)])
     assert [event.number for event in Journal.open(Database(url), "kiosk").read()] == [1]
-
-
-def test_threads_write_in_turn(url):
-    journal = Journal.create(Database(url), "kiosk", {})
-    lost = []
-
-    def work(number):
-        own = Journal.open(Database(url), "kiosk")
-        for _ in range(10):
-            while True:
-                try:
-                    own.append(own.last, [some("told", number)])
-                    break
-                except Conflict:
-                    continue
-                except Exception as trouble:
-                    lost.append(trouble)
-                    raise
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert lost == []
-    assert [event.number for event in journal.read()] == list(range(1, 61))
-
-
-def test_a_study_goes_from_one_database_to_another(url, tmp_path):
-    journal = Journal.create(Database(url), "kiosk", {"made": "here"})
-    journal.append(0, [some(x=0.1), some("told", values=[1.5])])
-    lines = list(export_lines(journal))
-    other = Database(f"sqlite:///{tmp_path / 'other.db'}")
-    assert import_lines(other, lines) == "kiosk"
-    assert Journal.open(other, "kiosk").read() == journal.read()
-    assert import_lines(other, lines, "copy") == "copy"
-    with pytest.raises(InvalidInput, match=r"import_lines\(name=\.\.\.\)` must be new"):
-        import_lines(other, lines)
-    assert list(export_lines(Journal.open(other, "kiosk"))) == lines
-
-
-def _with(line, **changed):
-    return json.dumps({**json.loads(line), **changed})
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "message"),
-    [
-        (lambda lines: [], "begin with a header"),
-        (lambda lines: lines[1:], "begin with a header"),
-        (lambda lines: [lines[0], "{"], "line 2 is not JSON"),
-        (lambda lines: [lines[0], lines[2]], "be number 1"),
-        (lambda lines: [lines[0].replace('"0001"', '"9999"')], "be of version 0001 or older"),
-        (lambda lines: [lines[0], lines[1].replace('"asked"', '"sung"')], "be one of asked, told"),
-        (lambda lines: [lines[0], "[]"], "be an object"),
-        (lambda lines: [lines[0], '{"number": 1}'], "have exactly"),
-        (lambda lines: [lines[0], lines[1].replace('"trial": 0', '"trial": -1')], "name a trial by its number"),
-        (lambda lines: [lines[0], _with(lines[1], payload=None)], "have a payload that is an object"),
-        (lambda lines: [lines[0], _with(lines[1], at=None)], "have a time in seconds"),
-        (lambda lines: [lines[0], _with(lines[1], worker="w" * 201)], "have a worker of up to 200 characters"),
-    ],
-)
-def test_lines_that_are_no_study_change_nothing(url, tmp_path, spoilt, message):
-    journal = Journal.create(Database(url), "kiosk", {})
-    journal.append(0, [some(x=0.1), some("told", values=[1.5])])
-    other = Database(f"sqlite:///{tmp_path / 'other.db'}")
-    with pytest.raises(InvalidInput, match=message):
-        import_lines(other, spoilt(list(export_lines(journal))))
-    assert names(other) == []
-
-
-@pytest.mark.parametrize("mistake", [{"expire": 0}, {"expire": float("nan")}, {"url": 7}])
-def test_storage_that_is_none(mistake):
-    with pytest.raises(InvalidInput, match=r"Storage\("):
-        Storage(**{"url": "sqlite:///x.db", **mistake})
-
-
-def test_the_first_schema_keeps_opening(tmp_path):
-    """A journal as the first release wrote it."""
-    from pathlib import Path
-
-    frozen = Path(__file__).parent / "first-schema.db"
-    shutil.copy(frozen, tmp_path / "old.db")
-    journal = Journal.open(Database(f"sqlite:///{tmp_path / 'old.db'}"), "kiosk")
-    kinds = [event.kind for event in journal.read()]
-    assert kinds.count("asked") == 7
-    assert {"asked", "told", "added", "corrected", "expired"} == set(kinds)
