@@ -1,7 +1,4 @@
 import random
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -10,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from tests.storage.workers import FORK
 
 import allweather as aw
 from allweather.benchmark import Campaign, Judge, Measure, Run, execute, figure, optimum, paired, summary
@@ -53,14 +51,9 @@ def test_a_run_goes_on_from_its_journal(tmp_path):
     same(execute(run, tmp_path / "torn"), whole)
 
 
-SCRIPT = """
-import sys
-from pathlib import Path
-from allweather.benchmark import Campaign
-if __name__ == "__main__":
-    campaign = Campaign(["newsvendor"], ["erbo", "ts-bocu"], [0, 1], 4, folder=Path(sys.argv[1]))
-    campaign.execute(progress=False).to_csv(Path(sys.argv[1]) / "table.csv", index=False)
-"""
+def campaign_in(folder):
+    campaign = Campaign(["newsvendor"], ["erbo", "ts-bocu"], [0, 1], 4, folder=folder)
+    campaign.execute(progress=False).to_csv(folder / "table.csv", index=False)
 
 
 def written(folder):
@@ -69,18 +62,18 @@ def written(folder):
 
 
 def test_a_campaign_killed_ten_times_ends_as_if_it_had_not_been(tmp_path):
-    command = [sys.executable, "-c", SCRIPT]
-    subprocess.run([*command, str(tmp_path / "whole")], check=True)
+    campaign_in(tmp_path / "whole")
     chance = random.Random(0)
     for _ in range(10):
-        child = subprocess.Popen([*command, str(tmp_path / "torn")])
+        child = FORK.Process(target=campaign_in, args=(tmp_path / "torn",), daemon=True)
         enough = written(tmp_path / "torn") + chance.randint(1, 4)
+        child.start()
         while written(tmp_path / "torn") < enough:
-            assert child.poll() is None, "it ended before it was killed"
+            assert child.is_alive(), "it ended before it was killed"
             time.sleep(0.01 * chance.random())
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-    subprocess.run([*command, str(tmp_path / "torn")], check=True)
+        child.kill()
+        child.join()
+    campaign_in(tmp_path / "torn")
     same(*(pd.read_csv(tmp_path / name / "table.csv") for name in ("torn", "whole")))
 
 

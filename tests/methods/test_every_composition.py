@@ -102,6 +102,10 @@ def test_every_pair_of_choices_is_covered():
     assert len(ROWS) < 150
 
 
+GRID = [{"dose": dose, "speed": speed} for dose in (1.0, 4.0, 7.0, 10.0) for speed in (1, 3, 5)]
+"""Decisions where each takes a search for the radius that needs a search itself."""
+
+
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
 def test_runs_three_steps(row):
     context, distance, objective, acquisition, surrogate = row
@@ -112,6 +116,7 @@ def test_runs_three_steps(row):
         objective=wanted,
         acquisition=ACQUISITIONS[acquisition](),
         surrogate=SURROGATES[surrogate](),
+        candidates=GRID if objective == "satisficing" and distance in ("mmd", "phi") else None,
         initial=4,
         seed=1,
     )

@@ -64,9 +64,9 @@ def whole(table, trials):
 
 
 def test_eight_processes_on_one_postgresql_study(postgresql, record_property):
-    seconds = together(8, share, postgresql, 400, "shared")
+    seconds = together(8, share, postgresql, 160, "shared")
     table = study(postgresql, "shared").trials()
-    whole(table, 400)
+    whole(table, 160)
     record_property("throughput", f"8 processes, PostgreSQL: {len(table)} trials, {len(table) / seconds:.1f} a second")
 
 
@@ -80,9 +80,9 @@ def test_eight_processes_that_begin_at_once_make_one_database(postgresql):
 
 def test_four_processes_on_one_sqlite_file(url, record_property):
     study(url)
-    seconds = together(4, share, url, 120)
+    seconds = together(4, share, url, 80)
     table = study(url).trials()
-    whole(table, 120)
+    whole(table, 80)
     record_property("throughput", f"4 processes, SQLite: {len(table)} trials, {len(table) / seconds:.1f} a second")
 
 

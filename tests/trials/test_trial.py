@@ -51,7 +51,7 @@ def test_the_same_report_twice_changes_nothing_and_another_one_is_refused():
 def test_a_failed_trial_takes_its_context_and_no_outcome():
     failed = PLANNED.told(failed=True)
     assert failed.told(context={"demand": 0.2}).state == "failed"
-    with pytest.raises(InvalidInput, match="not have failed"):
+    with pytest.raises(InvalidInput, match="has failed"):
         failed.told(values=(1.0,))
     with pytest.raises(InvalidInput, match="not have an outcome"):
         PLANNED.told({"demand": 0.2}, (1.0,)).told(failed=True)

@@ -51,7 +51,7 @@ def test_corrections_are_of_trials_that_were_told():
     event = PLAIN.corrected(2.0, None, None)(done)
     assert (event.kind, event.payload) == ("corrected", {"values": [2.0], "failed": False})
     assert PLAIN.corrected(None, {"demand": 4}, None)(done).payload == {"context": {"demand": 4}}
-    with pytest.raises(aw.InvalidInput, match="be a trial that was told"):
+    with pytest.raises(aw.InvalidInput, match="no result to correct"):
         PLAIN.corrected(2.0, None, None)(TRIAL)
     with pytest.raises(aw.InvalidInput, match="correct a value, a context or a decision"):
         PLAIN.corrected(None, None, None)

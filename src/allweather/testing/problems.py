@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import hypothesis.strategies as st
@@ -19,6 +20,17 @@ EXAMPLES = settings(
     database=None,
     suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
 )
+
+
+def check_gradient(function: Callable[[Tensor], Tensor], values: Tensor) -> None:
+    """Compare the gradient of a function (..., n) -> (...) at values (n,) with central differences, in one batch."""
+    step = 1e-6
+    inputs = values.detach().clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(function(inputs), inputs)
+    nudges = step * torch.eye(len(values), dtype=values.dtype)
+    with torch.no_grad():
+        above, below = function(inputs + nudges), function(inputs - nudges)
+    torch.testing.assert_close(gradient, (above - below) / (2 * step), atol=2e-4, rtol=1e-3)
 
 
 class Problem(NamedTuple):
