@@ -199,13 +199,17 @@ def test_parameter_constraints_hold():
 @pytest.mark.parametrize(
     ("reported", "state", "said"),
     [
-        ({"earned": 1.0}, "pending", r"trial 4 is complete but lacks the metric 'grip'; it counts.*attach_data\(4, {"),
+        (
+            {"earned": 1.0},
+            "pending",
+            r"trial 4 is complete but lacks the metric 'grip'; it is treat.*attach_data\(4, {",
+        ),
         ({"earned": 1.0, "gripp": 0.5}, "pending", "lacks the metric 'grip'; other metrics are 'gripp'"),
         ({"grip": 0.5}, "pending", "lacks the metric 'earned'"),
-        ({"earned": 1.0, "grip": 1.5}, "pending", r"trial 4: .*must be a number in \[0, 1\], got 1.5; it counts"),
-        ({"earned": 1.0, "grip": math.nan}, "pending", "got nan; it counts as pending"),
-        ({"earned": math.inf, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*counts as failed"),
-        ({"earned": math.nan, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*counts as failed"),
+        ({"earned": 1.0, "grip": 1.5}, "pending", r"trial 4: .*must be a number in \[0, 1\], got 1.5; it is treated"),
+        ({"earned": 1.0, "grip": math.nan}, "pending", "got nan; it is treated as pending"),
+        ({"earned": math.inf, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*treated as failed"),
+        ({"earned": math.nan, "grip": 0.5}, "failed", "metric of trial 4.*must be finite.*treated as failed"),
     ],
 )
 def test_what_cannot_be_learned_from_is_said_and_stops_nothing(reported, state, said):
@@ -228,7 +232,7 @@ def test_standard_errors_are_refused_until_they_are_put_right():
     ((index, _),) = client.get_next_trials(1).items()
     client.complete_trial(index, {"earned": (1.0, 0.1), "grip": 0.5})
     for call in (lambda: client.get_next_trials(1), lambda: decided(client)):
-        with pytest.raises(aw.InvalidInput, match=r"'earned' of trial 4.*without a standard error.*got 0.1"):
+        with pytest.raises(aw.InvalidInput, match=r"'earned' of trial 4.*no standard error.*got 0.1"):
             call()
     client.attach_data(index, {"earned": 1.0, "grip": 0.5})
     step(client, 0.5)
@@ -269,7 +273,7 @@ def test_arms_attached_by_hand_are_learned_from():
     assert AllweatherNode.of(client).as_study().trials()["speed"].tolist() == [0.4, 0.7]
     outside = client.attach_trial({"speed": 1.4})
     client.complete_trial(outside, {"earned": 0.6, "grip": 0.6})
-    with pytest.warns(UserWarning, match="of trial 2 lies outside of the search space"):
+    with pytest.warns(UserWarning, match="of trial 2 is outside of the search space"):
         client.get_next_trials(1)
 
 
@@ -360,9 +364,9 @@ def refused(said, **words):
 
 def test_what_an_external_node_would_ignore_is_refused():
     pair = [RangeParameterConfig(name=name, bounds=(0.1, 1), parameter_type="float") for name in ("a", "b")]
-    refused("one objective, one metric", goal="earned, -spent")
-    refused("one objective, one metric", goal="earned + spent")
-    refused("objective without factors", goal="2 * earned")
+    refused("one objective with one metric", goal="earned, -spent")
+    refused("one objective with one metric", goal="earned + spent")
+    refused("objective without weights", goal="2 * earned")
     child = RangeParameterConfig(name="child", bounds=(0, 1), parameter_type="float")
     root = ChoiceParameterConfig(
         name="root",
@@ -378,7 +382,7 @@ def test_what_an_external_node_would_ignore_is_refused():
         taken = RangeParameterConfig(name, (0, 1), "float")
         refused(f"AllweatherNode` must name no parameter .*got '{name}'", parameters=[taken])
     client = make(parameters=pair)
-    with pytest.raises(aw.InvalidInput, match="cannot heed fixed_features"):
+    with pytest.raises(aw.InvalidInput, match="not be given fixed_features"):
         client.get_next_trials(1, fixed_parameters={"a": 0.5})
     client.configure_optimization(objective="earned", outcome_constraints=["spent <= 1"])
     with pytest.raises(aw.InvalidInput, match="no outcome constraints"):
@@ -408,7 +412,7 @@ def test_every_part_comes_back_from_a_file(tmp_path, words):
     run(client, 0, last=4)
     again = reloaded(client, tmp_path)
     for name in ("method", "context", "objective", "acquisition", "surrogate", "initial", "seed"):
-        before, after = (getattr(AllweatherNode.of(each).wanted, name) for each in (client, again))
+        before, after = (getattr(AllweatherNode.of(each).options, name) for each in (client, again))
         assert type(before) is type(after)
     assert client.get_next_trials(1) == again.get_next_trials(1)
 
@@ -460,11 +464,11 @@ def test_contexts_may_be_whole_numbers_and_numbered_options():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ({"space": aw.Space(speed=aw.Real(0, 1))}, r"AllweatherNode\(space=...\)` must hold the contexts and nothing"),
-        ({"space": aw.Space(wood=aw.Context(aw.Choice("oak", "ash")))}, "contexts that are numbers, as metrics are"),
+        ({"space": aw.Space(speed=aw.Real(0, 1))}, r"AllweatherNode\(space=...\)` must hold contexts only"),
+        ({"space": aw.Space(wood=aw.Context(aw.Choice("oak", "ash")))}, "numeric contexts, as metrics are"),
         ({"objective": "dro"}, "be an objective"),
-        ({"method": "ucb-cvs"}, "without control sets"),
-        ({"seed": 1.5}, "whole number"),
+        ({"method": "ucb-cvs"}, r"AllweatherNode\(method=...\)` must not require control sets"),
+        ({"seed": 1.5}, r"AllweatherNode\(seed=...\)` must be a whole number"),
     ],
 )
 def test_what_does_not_fit_is_refused_when_the_node_is_made(words, said):
@@ -493,7 +497,7 @@ def test_a_client_without_the_node_is_told_so():
     client.configure_experiment(parameters=[SPEED])
     client.configure_optimization(objective="earned")
     client.configure_generation_strategy()
-    with pytest.raises(aw.InvalidInput, match="have a strategy with such a node"):
+    with pytest.raises(aw.InvalidInput, match="have a strategy with an AllweatherNode"):
         AllweatherNode.of(client)
 
 

@@ -46,7 +46,7 @@ def test_every_file_loads(file):
 
 def test_neither_directory_nor_address(monkeypatch):
     monkeypatch.delenv("ALLWEATHER_DATA")
-    with pytest.raises(InvalidInput, match=r"wind\.npz is missing: set ALLWEATHER_DATA .* or ALLWEATHER_DATA_URL"):
+    with pytest.raises(InvalidInput, match=r"wind\.npz is missing; set ALLWEATHER_DATA .* or ALLWEATHER_DATA_URL"):
         load("wind")
 
 
@@ -59,7 +59,7 @@ def test_a_directory_without_the_file(monkeypatch, tmp_path):
 def test_a_directory_with_another_file(monkeypatch, tmp_path):
     (tmp_path / "wind.npz").write_bytes(b"something else")
     monkeypatch.setenv("ALLWEATHER_DATA", str(tmp_path))
-    with pytest.raises(AllweatherError, match="is not the file it should be"):
+    with pytest.raises(AllweatherError, match="has the wrong content"):
         load("wind")
 
 
@@ -74,11 +74,11 @@ def test_a_download_is_kept(data, serve, monkeypatch):
 def test_a_download_with_other_content(serve, tmp_path):
     (tmp_path / "wind.npz").write_bytes(b"something else")
     serve(tmp_path)
-    with pytest.raises(AllweatherError, match=r"wind\.npz could not be had from .*hash"):
+    with pytest.raises(AllweatherError, match=r"wind\.npz could not be downloaded from .*hash"):
         load("wind")
 
 
 def test_a_download_that_is_not_there(serve, tmp_path):
     serve(tmp_path)
-    with pytest.raises(AllweatherError, match=r"404.*ALLWEATHER_DATA may name a directory"):
+    with pytest.raises(AllweatherError, match=r"404.*set ALLWEATHER_DATA to a directory"):
         load("wind")

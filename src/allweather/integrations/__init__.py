@@ -1,1 +1,1 @@
-"""allweather inside other tools: import the one you use, such as `allweather.integrations.optuna`."""
+"""Integrations with other libraries; import the one you use, such as `allweather.integrations.optuna`."""

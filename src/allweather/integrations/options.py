@@ -1,9 +1,10 @@
-"""What is wanted of a study, in the words of `Study`, before its variables are known."""
+"""Options of a study that another library keeps the trials of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from botorch.models.model import Model
 from torch import Tensor
@@ -22,14 +23,19 @@ from allweather.surrogates import Surrogate
 
 @dataclass(frozen=True, eq=False)
 class StudyOptions:
-    """The parts of a study that another tool keeps the trials of; what does not fit is refused at once.
+    """The arguments of `Study` that do not depend on its variables, checked at once.
+
+    Args:
+        caller: what the user called, such as `AllweatherSampler`, for errors.
 
     Example:
         >>> from allweather import CVaR, Context, Real
-        >>> StudyOptions(objective=CVaR(0.2)).study(Space(order=Real(0, 1), demand=Context(0, 1)), "minimize").direction
+        >>> options = StudyOptions("AllweatherSampler", objective=CVaR(0.2))
+        >>> options.study(Space(order=Real(0, 1), demand=Context(0, 1)), "minimize").direction
         'minimize'
     """
 
+    caller: str
     method: str | Composition | None = None
     context: ContextModel | None = None
     objective: Objective | None = None
@@ -39,33 +45,35 @@ class StudyOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        composition = resolve_method(self.method).with_parts(
+        composition = resolve_method(self.method, self.caller).with_parts(
             self.context, self.objective, self.acquisition, self.surrogate
         )
-        controlled = composition.rule is not None
-        require(
-            not controlled, "method", "be one without control sets, which other tools have no word for", self.method
-        )
-        check_start(self.initial, self.seed)
+        where = f"{self.caller}(method=...)"
+        require(composition.rule is None, where, "not require control sets", self.method)
+        check_start(self.initial, self.seed, self.caller)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `Study` by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "caller"}
 
     def study(self, space: Space, direction: str, constraints: tuple[LinearConstraint, ...] = ()) -> Study:
-        """A study of these variables, without any trials yet."""
-        return Study(
-            space,
-            method=self.method,
-            context=self.context,
-            objective=self.objective,
-            acquisition=self.acquisition,
-            surrogate=self.surrogate,
-            direction=direction,  # type: ignore[arg-type]
-            constraints=constraints,
-            initial=self.initial,
-            seed=self.seed,
-        )
+        """Return a study without trials.
+
+        Args:
+            space: decisions and contexts.
+            direction: `maximize` or `minimize`.
+            constraints: on the decisions.
+        """
+        return Study(space, direction=direction, constraints=constraints, **self.arguments)  # type: ignore[arg-type]
 
 
 def only_contexts(space: object, where: str) -> Space:
-    """A space that names what happens and nothing else: what is decided, the other tool knows.
+    """Return a space that holds contexts only, since the other library knows the decisions.
+
+    Args:
+        space: as the user gave it.
+        where: what the user called.
 
     Example:
         >>> from allweather import Context
@@ -73,7 +81,7 @@ def only_contexts(space: object, where: str) -> Space:
         1
     """
     fits = isinstance(space, Space) and len(space.contexts) > 0 and not len(space.decisions)
-    requirement = "hold the contexts and nothing else, such as Space(demand=Context(0, 1))"
+    requirement = "hold contexts only, such as Space(demand=Context(0, 1))"
     require(fits, f"{where}(space=...)", requirement, space)
     assert isinstance(space, Space)
     require_names(space.variables, where)
@@ -81,13 +89,18 @@ def only_contexts(space: object, where: str) -> Space:
 
 
 def require_names(names: Iterable[str], where: str) -> None:
-    """Refuse names that our tables of trials have for themselves, before anything is tried.
+    """Raise `InvalidInput` for a name that is a column of the table of trials.
+
+    Args:
+        names: of parameters and contexts.
+        where: what the user called.
 
     Example:
         >>> require_names(["order", "value"], "AllweatherSampler")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        allweather.errors.InvalidInput: `AllweatherSampler` must name no parameter or context one of ..., got 'value'
+        allweather.errors.InvalidInput: `AllweatherSampler` must not name a parameter or context like
+        one of ..., got 'value'
     """
     taken = (*COLUMNS, "self")
     for name in names:
-        require(name not in taken, where, f"name no parameter or context one of {', '.join(taken)}", name)
+        require(name not in taken, where, f"not name a parameter or context like one of {', '.join(taken)}", name)

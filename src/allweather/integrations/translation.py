@@ -1,4 +1,4 @@
-"""Variables that stand for another tool's parameters, and values on their way there and back."""
+"""Translation between the parameters of other libraries and variables."""
 
 from __future__ import annotations
 
@@ -13,21 +13,33 @@ from allweather.space.variables import Choice, Integer, Real, Value, Variable
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A variable, and the way between its values and the tool's."""
+    """A variable, and the functions between its values and those of the other library's parameter."""
 
     variable: Variable
     ours: Callable[[Any], Value]
-    """A value of the tool's in our words; a `ValueError` where it is none of theirs."""
+    """Converts a value of the parameter; raises `ValueError` for one outside of its range."""
     theirs: Callable[[Any], Any]
+    """Converts a value of the variable."""
 
 
 def number(low: float, high: float, log: bool = False) -> Translation:
-    """A real number is one everywhere."""
+    """Return the translation of a real parameter.
+
+    Args:
+        low: lower bound.
+        high: upper bound.
+        log: whether the scale is logarithmic.
+    """
     return Translation(Real(low, high, log), float, float)
 
 
 def whole_number(low: int, high: int, log: bool = False) -> Translation:
-    """A whole number; on a logarithmic scale it is searched between the whole numbers and rounded.
+    """Return the translation of an integer parameter; on a logarithmic scale it is a real variable that is rounded.
+
+    Args:
+        low: lower bound.
+        high: upper bound.
+        log: whether the scale is logarithmic.
 
     Example:
         >>> whole_number(1, 100, log=True).theirs(9.7)
@@ -40,7 +52,12 @@ def whole_number(low: int, high: int, log: bool = False) -> Translation:
 
 
 def stepped(low: float, high: float, step: float) -> Translation:
-    """One of the numbers between two bounds that are whole steps apart, by its place.
+    """Return the translation of a parameter with a step size, as an integer that counts the steps.
+
+    Args:
+        low: lower bound.
+        high: upper bound.
+        step: distance between neighbouring values.
 
     Example:
         >>> halves = stepped(0.0, 1.0, 0.5)
@@ -56,38 +73,41 @@ def stepped(low: float, high: float, step: float) -> Translation:
     def place(number: float) -> int:
         nearest = round((number - low) / step)
         if not 0 <= nearest <= count or abs(value(nearest) - number) > rounding:
-            raise ValueError(f"{number!r} is no whole step between {low} and {high}")
+            raise ValueError(f"{number!r} is not a whole number of steps between {low} and {high}")
         return nearest
 
     return Translation(Integer(0, count), place, value)
 
 
-def ladder(values: Sequence[float]) -> Translation:
-    """One of some ascending numbers, by its place.
+def ordered_values(values: Sequence[float]) -> Translation:
+    """Return the translation of an ordered choice of numbers, as an integer that counts them.
+
+    Args:
+        values: in ascending order.
 
     Example:
-        >>> powers = ladder([1, 10, 100])
+        >>> powers = ordered_values([1, 10, 100])
         >>> powers.variable, powers.ours(10), powers.theirs(2)
         (Integer(lower=0, upper=2), 1, 100)
     """
-    rungs = list(values)
+    levels = list(values)
 
     def place(value: float) -> int:
-        around = bisect(rungs, value)
-        nearest = min((i for i in (around - 1, around) if 0 <= i < len(rungs)), key=lambda i: abs(rungs[i] - value))
-        if abs(rungs[nearest] - value) > 1e-8 * max(abs(rungs[-1] - rungs[0]), 1e-300):
-            raise ValueError(f"{value!r} is none of {rungs}")
+        around = bisect(levels, value)
+        nearest = min((i for i in (around - 1, around) if 0 <= i < len(levels)), key=lambda i: abs(levels[i] - value))
+        if abs(levels[nearest] - value) > 1e-8 * max(abs(levels[-1] - levels[0]), 1e-300):
+            raise ValueError(f"{value!r} is not one of {levels}")
         return nearest
 
-    return Translation(Integer(0, len(rungs) - 1), place, lambda count: rungs[count])
+    return Translation(Integer(0, len(levels) - 1), place, lambda count: levels[count])
 
 
 def options(choices: Sequence[Any], place: Callable[[Any], int]) -> Translation:
-    """One of some options of any kind.
+    """Return the translation of a choice among options of any type.
 
     Args:
         choices: the options.
-        place: which of them a value is.
+        place: returns the index of a value.
 
     Example:
         >>> options([1, True, None], [1, True, None].index).variable
@@ -95,7 +115,7 @@ def options(choices: Sequence[Any], place: Callable[[Any], int]) -> Translation:
     """
     names: tuple[Value, ...] = tuple(choices)
     if not all(_plain(choice) for choice in choices) or len(set(choices)) < len(choices):
-        names = tuple(repr(choice) for choice in choices)  # 1 and True are equal, their names are not
+        names = tuple(repr(choice) for choice in choices)  # 1 == True, but their names differ
     return Translation(Choice(*names), lambda value: names[place(value)], lambda name: choices[names.index(name)])
 
 

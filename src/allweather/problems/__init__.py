@@ -1,4 +1,4 @@
-"""The papers' test problems, by name: true function, true context law, and what the learner is told."""
+"""Test problems of the papers by name: true function, true context law, and what the learner is told."""
 
 from allweather.problems import classics, gp_sample, hartmann, robot_push, shift, simulators, subsets, supply
 from allweather.problems.base import Problem, problem, problems

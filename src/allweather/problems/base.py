@@ -1,4 +1,4 @@
-"""What a test problem is, and how it is found by name."""
+"""Test problems and their registry."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Function = Callable[[Tensor, Tensor], Tensor]
 """Decisions (b, d_x) and contexts (n, d_c) of the unit cube to values (b, n); larger is better."""
 Builder = TypeVar("Builder", bound=Callable[..., "Problem"])
 TRUTH_SEED = 715_517
-"""Of the evaluation points: no learner draws from it."""
+"""Seed of the evaluation points; no learner draws from it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A test problem: what is optimised, what nature does, and what the learner is told about it.
+    """A test problem: the function, the true law of the contexts, and what the learner is told about it.
 
     Example:
         >>> newsvendor = problem("newsvendor")
@@ -50,11 +50,11 @@ class Problem:
     quantile: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
     """Uniforms (n, d_c) to contexts of the true law, where it is continuous."""
     support: Reference | None = field(default=None, repr=False)
-    """Every context and its probability, where the values take finitely many."""
+    """Every context and its probability, where there are finitely many."""
     noise: float = 0.0
     """Standard deviation of the outcome's noise."""
     initial: int = 10
-    """Free initial trials of the paper."""
+    """Number of free initial trials of the paper."""
     constraints: tuple[LinearConstraint, ...] = ()
     candidates: Tensor | None = field(default=None, repr=False)
     """(m, d_x) of the unit cube: the paper's grid of decisions."""
@@ -74,7 +74,11 @@ class Problem:
         require(uncertain, "Problem(space=...)", "have a context", self.space)
 
     def values(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """The function without noise, (b, n), at decisions (b, d_x) and contexts (n, d_c) of the unit cube.
+        """Return the function without noise, (b, n).
+
+        Args:
+            decisions: (b, d_x) of the unit cube.
+            contexts: (n, d_c) of the unit cube.
 
         Example:
             >>> problem("newsvendor").values(torch.tensor([[0.2], [0.4]]), torch.tensor([[0.5]]))
@@ -86,11 +90,17 @@ class Problem:
         return self.function(decisions, contexts)
 
     def draw(self, rng: np.random.Generator) -> dict[str, Value]:
-        """One true context, in the user's units."""
+        """Draw a context from the true law, in the user's units."""
         return self.space.contexts.decode(torch.from_numpy(self.sample(1, rng)))[0]
 
     def observe(self, decision: Mapping[str, Any], context: Mapping[str, Any], rng: np.random.Generator) -> float:
-        """The noisy outcome of a decision in a context, both by name and in the user's units."""
+        """Return the noisy outcome of a decision in a context.
+
+        Args:
+            decision: by name, in the user's units; must meet the constraints.
+            context: by name, in the user's units.
+            rng: of the noise.
+        """
         points = self.space.decisions.encode(decision), self.space.contexts.encode(context)
         for constraint in self.constraints:
             met = constraint.holds(decision, tolerance=1e-9)
@@ -99,11 +109,11 @@ class Problem:
         return outcome + self.noise * float(rng.standard_normal()) if self.noise else outcome
 
     def truth(self, n: int = 4096, seed: int = TRUTH_SEED) -> Reference:
-        """The true law, to evaluate decisions on: exact where it is discrete, else `n` quasi-random points.
+        """Return the true law, to evaluate decisions on: exact if it is discrete, else `n` quasi-random points.
 
         Args:
-            n: how many points stand for a continuous law; powers of two spread best.
-            seed: of the points, which are separate from those a learner sees.
+            n: number of points for a continuous law; best a power of two.
+            seed: of the points, which are independent of those that a learner sees.
 
         Example:
             >>> problem("hartmann3").truth().points.shape, problem("hartmann6").truth(256).points.shape
@@ -122,11 +132,11 @@ class Problem:
 
 
 def problem(name: str, **options: Any) -> Problem:
-    """The test problem called `name`; `problems()` lists them.
+    """Return a test problem by name; `problems()` lists them.
 
     Args:
         name: of the problem.
-        options: those of the problem, such as `sd=0.2` for `ackley` or `seed=3` for `gp-sample`.
+        options: of the problem, such as `sd=0.2` for `ackley` or `seed=3` for `gp-sample`.
 
     Example:
         >>> list(problem("ackley", sd=0.2).space.decisions)
@@ -146,7 +156,7 @@ def problem(name: str, **options: Any) -> Problem:
 
 
 def problems() -> list[str]:
-    """The names of all test problems.
+    """Return the names of all test problems.
 
     Example:
         >>> "newsvendor" in problems()
@@ -156,7 +166,7 @@ def problems() -> list[str]:
 
 
 def registered(name: str) -> Callable[[Builder], Builder]:
-    """Makes a function without required arguments the builder of the problem called `name`."""
+    """Register a function without required arguments as the builder of the problem called `name`."""
 
     def register(builder: Builder) -> Builder:
         _BUILDERS[name] = builder

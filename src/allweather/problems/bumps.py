@@ -1,4 +1,4 @@
-"""Sums of Gaussian bumps: averaged over some of the variables, they are sums of bumps in the others."""
+"""Sums of Gaussian bumps, whose averages over some variables are sums of bumps in the others."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from allweather.contexts import Reference
 from allweather.problems.expansion import KernelExpansion
 
 BLOCK = 2**22
-"""Exponentials that are held at a time where no gradient is needed."""
+"""Exponentials in memory at a time, where no gradient is needed."""
 STEP, LOWEST, HIGHEST = 0.3, -9.0, 2.7
-"""Of the trapezoidal rule for the Matern kernel: exact to 4e-10."""
+"""Of the trapezoidal rule for the Matern kernel, which is exact to 4e-10."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Bumps:
 
     @classmethod
     def of(cls, expansion: KernelExpansion) -> Self:
-        """The same function as a kernel expansion.
+        """Return a kernel expansion as a sum of bumps.
 
         A Matern-5/2 kernel is a mixture of RBF kernels whose squared lengthscales have a Gamma(5/2, 5/2) law, here
         summed by the trapezoidal rule over their logarithm.
@@ -59,7 +59,7 @@ class Bumps:
         return cls(heights, steepness, centres, expansion.offset)
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """Values (b, n), differentiable in both; the last columns are the contexts."""
+        """Return values (b, n), differentiable in both arguments; the last columns are the contexts."""
         split = decisions.shape[1]
         there = self._factors(contexts, slice(split, None))
         rows = [decisions] if decisions.requires_grad else decisions.split(max(1, BLOCK // len(self.heights)))
@@ -67,7 +67,7 @@ class Bumps:
         return self.offset + torch.cat(blocks)
 
     def averaged(self, laws: Mapping[int, Reference]) -> Self:
-        """The mean over some of the columns, which follow these laws, as a function of the others."""
+        """Return the mean over the columns with a law, as a function of the other columns."""
         heights = self.heights
         for column, (points, weights) in laws.items():
             steepness, centres, place = self._distinct([column])
@@ -81,14 +81,14 @@ class Bumps:
         return type(self)(merged, steepness, centres, self.offset)
 
     def _distinct(self, columns: list[int]) -> tuple[Tensor, Tensor, Tensor]:
-        """Steepness and centres in these columns without repetitions, which data on a grid have, and who is where."""
+        """Return the distinct steepness and centres in these columns (grids repeat them), and their indices."""
         shapes = torch.cat([self.steepness[:, columns], self.centres[:, columns]], dim=1)
         distinct, place = torch.unique(shapes, dim=0, return_inverse=True)
         steepness, centres = distinct.split(len(columns), dim=1)
         return steepness, centres, place
 
     def _factors(self, points: Tensor, columns: slice) -> Tensor:
-        """(b, m) the product over these columns."""
+        """Return (b, m), the product over these columns."""
         steepness, centres = self.steepness[:, columns], self.centres[:, columns]
         constant = (steepness * centres**2).sum(-1)
         squares = points**2 @ steepness.T - 2 * points @ (steepness * centres).T + constant

@@ -94,7 +94,7 @@ def _planar(
     sd: float,
     initial: int = 10,
 ) -> Problem:
-    """A function of two variables whose last is the context (phi Sec. 5)."""
+    """Return a problem of two variables whose last is the context (phi Sec. 5)."""
     chosen(law, ("uniform", "normal"), name)
     drawn = Independent((Uniform(),)) if law == "uniform" else normals(1, sd, name)
     lower, upper = box

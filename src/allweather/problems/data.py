@@ -1,4 +1,4 @@
-"""The papers' data: from a directory, or downloaded once; every file is checked against its known content."""
+"""Data of the papers, from a directory or downloaded once, with checksums."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allweather.errors import AllweatherError, InvalidInput, require
 DIRECTORY = "ALLWEATHER_DATA"
 """Environment variable: the directory that holds the files."""
 ADDRESS = "ALLWEATHER_DATA_URL"
-"""Environment variable: the address below which the files can be downloaded."""
+"""Environment variable: the base URL of the files."""
 CHECKSUMS = {
     "airfoil": "f8d62c2a958bba7e3c8412d71878478878b61471d7f6cf68ae33ab31377856da",
     "infection": "84b6a9bf739dd42aae596f9799091de6c933767850045056d1608a07369c55ef",
@@ -26,10 +26,10 @@ CHECKSUMS = {
 
 
 def load(name: str) -> dict[str, np.ndarray]:
-    """The arrays of one data file, by name.
+    """Return the arrays of a data file by name.
 
-    The file comes from the directory in `ALLWEATHER_DATA`, else it is downloaded from below the address in
-    `ALLWEATHER_DATA_URL` and kept in the user's cache.
+    The file is read from the directory in `ALLWEATHER_DATA`, or downloaded from the URL in `ALLWEATHER_DATA_URL` to the
+    user's cache.
 
     Example:
         >>> load("weather")
@@ -46,8 +46,8 @@ def load(name: str) -> dict[str, np.ndarray]:
         path = _downloaded(address, file)
     else:
         raise InvalidInput(
-            f"the data file {file} is missing: set {DIRECTORY} to a directory that holds it, "
-            f"or {ADDRESS} to an address to download it from"
+            f"the data file {file} is missing",
+            remedy=f"set {DIRECTORY} to a directory that holds it, or {ADDRESS} to a URL to download it from",
         )
     with np.load(path, allow_pickle=False) as arrays:
         return {key: arrays[key] for key in arrays.files}
@@ -56,10 +56,10 @@ def load(name: str) -> dict[str, np.ndarray]:
 def _in_directory(directory: Path, file: str) -> Path:
     path = directory / file
     if not path.is_file():
-        raise InvalidInput(f"the data file {file} is missing in {directory}, the directory that {DIRECTORY} names")
+        raise InvalidInput(f"the data file {file} is missing in {directory}, the directory in {DIRECTORY}")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != CHECKSUMS[path.stem]:
-        raise AllweatherError(f"{path} is not the file it should be: SHA-256 {found}, not {CHECKSUMS[path.stem]}")
+        raise AllweatherError(f"{path} has the wrong content: SHA-256 {found} instead of {CHECKSUMS[path.stem]}")
     return path
 
 
@@ -71,10 +71,10 @@ def _downloaded(address: str, file: str) -> Path:
     url = f"{address.rstrip('/')}/{file}"
     digest = CHECKSUMS[file.removesuffix(".npz")]
     try:
-        # pooch checks what it downloads and what it finds in its cache.
+        # pooch verifies the checksum, also of files in its cache.
         return Path(pooch.retrieve(url, known_hash=f"sha256:{digest}", fname=file, path=pooch.os_cache("allweather")))
     except (OSError, ValueError) as error:
         raise AllweatherError(
-            f"the data file {file} could not be had from {url} ({ADDRESS}): {error}; "
-            f"{DIRECTORY} may name a directory that holds it instead"
+            f"the data file {file} could not be downloaded from {url} ({ADDRESS}): {error}; "
+            f"set {DIRECTORY} to a directory that holds it instead"
         ) from error

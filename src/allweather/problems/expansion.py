@@ -1,4 +1,4 @@
-"""Kernel expansions `f(x) = offset + sum_j weights[j] k(x, centres[j])`: the form in which the papers' data come."""
+"""Kernel expansions `f(x) = offset + sum_j weights[j] k(x, centres[j])`, the form of the data of the papers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from allweather.problems.interpolation import NODES, chebyshev_nodes, from_nodes
 from allweather.problems.matern import matern_sum
 
 BLOCK = 2**10
-"""Decisions or contexts whose kernel values with all centres are held at a time."""
+"""Decisions or contexts in memory at a time, with their kernel values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,14 +47,14 @@ class KernelExpansion:
 
     @classmethod
     def of(cls, data: Mapping[str, np.ndarray], sign: int = 1) -> Self:
-        """The expansion that a data file holds, times `sign`."""
+        """Return the expansion of a data file, times `sign`."""
         scale = sign * float(data["scale"]) * float(data["outputscale"])
         arrays = (torch.from_numpy(data[name]) for name in ("centers", "weights", "lengthscales"))
         centres, weights, lengthscales = arrays
         return cls(str(data["kernel"]), centres, scale * weights, lengthscales, sign * float(data["offset"]))
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """Values (b, n), differentiable in decisions and contexts."""
+        """Return values (b, n), differentiable in decisions and contexts."""
         values = self._rbf(decisions, contexts) if self.kernel == "rbf" else self._matern(decisions, contexts)
         return self.offset + values
 
@@ -77,7 +77,7 @@ class KernelExpansion:
         return values if few else from_nodes(values, contexts)
 
     def _squares(self, points: Tensor, first: int) -> Tensor:
-        """(b, m) squared distances from the centres in the columns from `first` on, in lengthscales."""
+        """Return (b, m), squared distances from the centres in lengthscales, in the columns from `first` on."""
         columns = slice(first, first + points.shape[1])
         scaled = points / self.lengthscales[columns]
         centres = self.centres[:, columns] / self.lengthscales[columns]

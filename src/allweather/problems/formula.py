@@ -1,4 +1,4 @@
-"""Functions given by a formula: every decision is joined with every context, in blocks."""
+"""Functions given by a formula over joint points, evaluated in blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 BLOCK = 2**18
-"""Pairs of decision and context that are joined at a time: their temporaries stay small."""
+"""Pairs of decision and context in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +25,12 @@ class Formula:
     formula: Callable[[Tensor], Tensor]
     """Joint points (..., d_x + d_c) in the formula's units to values (...)."""
     lower: tuple[float, ...]
-    """The formula's units of each column: what 0 stands for."""
+    """Lower bound of each column in the formula's units."""
     upper: tuple[float, ...]
-    """What 1 stands for."""
+    """Upper bound of each column."""
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """Values (b, n) at decisions (b, d_x) and contexts (n, d_c)."""
+        """Return values (b, n) at decisions (b, d_x) and contexts (n, d_c) of the unit cube."""
         rows = max(1, BLOCK // max(1, len(contexts)))
         return torch.cat([self._block(block, contexts) for block in decisions.split(rows)])
 

@@ -1,4 +1,4 @@
-"""Functions drawn from a GP prior: exact in the whole cube, not an interpolation of a few points (ERRATA bocu 6)."""
+"""Functions drawn from a GP prior, exact in the whole unit cube (ERRATA bocu 6)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch import Tensor
 from allweather.contexts import Reference
 from allweather.errors import require_count
 from allweather.problems.base import Problem, registered
-from allweather.problems.grids import FIXED_GP, grid, told
+from allweather.problems.grids import gaussian_belief, grid
 from allweather.space import Space
 from allweather.space.variables import Context, Real
 
 LENGTHSCALE = 0.1
 ANCHORS = 64
-"""Per dimension; their spacing is a sixth of the lengthscale, so that nothing happens between them."""
+"""Per dimension; their spacing is a sixth of the lengthscale, so that the kernel between them is determined."""
 NEGLIGIBLE = 1e-11
-"""Eigenvalues of the anchors' kernel matrix below this share of the largest are left out."""
+"""Eigenvalues of the anchors' kernel matrix below this share of the largest are dropped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class PriorSample:
     """A draw of the zero-mean GP with an RBF kernel of lengthscale 0.1 on the unit cube.
 
     In one dimension the kernel is, to ten digits, the inner product of some twenty features. Their products over the
-    dimensions with independent normal coefficients are the sample; decisions and contexts meet in a matrix product.
+    dimensions with independent normal coefficients are the sample; evaluation is a matrix product.
 
     Example:
         >>> one = PriorSample.drawn(decisions=1, contexts=1, seed=0)
@@ -45,7 +45,13 @@ class PriorSample:
 
     @classmethod
     def drawn(cls, decisions: int, contexts: int, seed: int) -> Self:
-        """The sample of this seed, over so many decisions and contexts."""
+        """Draw a sample.
+
+        Args:
+            decisions: number of decision variables.
+            contexts: number of contexts.
+            seed: of the coefficients.
+        """
         anchors = torch.linspace(0, 1, ANCHORS, dtype=torch.float64)
         eigenvalues, vectors = torch.linalg.eigh(_rbf(anchors, anchors))
         kept = eigenvalues > NEGLIGIBLE * eigenvalues[-1]
@@ -58,11 +64,11 @@ class PriorSample:
         return cls(anchors, features, torch.randn(shape, dtype=torch.float64, generator=generator))
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """Values (b, n)."""
+        """Return values (b, n) at decisions (b, d_x) and contexts (n, d_c)."""
         return self.embedded(decisions) @ self.coefficients @ self.embedded(contexts).T
 
     def averaged(self, laws: Mapping[int, Reference]) -> Self:
-        """The mean over some of the columns, which follow these laws, as a function of the others."""
+        """Return the mean over the columns with a law, as a function of the other columns."""
         rank, total = self.features.shape[1], self.coefficients.numel()
         dimension = next(d for d in range(1, total + 1) if rank**d == total)
         tensor = self.coefficients.reshape([rank] * dimension)
@@ -72,7 +78,7 @@ class PriorSample:
         return type(self)(self.anchors, self.features, tensor.reshape(-1, 1))
 
     def embedded(self, points: Tensor) -> Tensor:
-        """Features (b, r**d) of points (b, d), whose inner products are the kernel."""
+        """Return features (b, r**d) of points (b, d), whose inner products are the kernel."""
         rows = torch.ones(len(points), 1, dtype=torch.float64)
         for column in points.to(torch.float64).unbind(1):
             line = _rbf(column, self.anchors) @ self.features
@@ -86,21 +92,15 @@ def _rbf(a: Tensor, b: Tensor) -> Tensor:
 
 @registered("gp-sample")
 def gp_sample(seed: int = 0) -> Problem:
-    """A draw of the learner's own prior: two decisions and two contexts on grids."""
+    """Return a draw of the learner's own prior: two decisions and two contexts on grids."""
     require_count(seed, "problem('gp-sample', seed=...)")
     space = Space(x1=Real(0, 1), x2=Real(0, 1), c1=Context(0, 1), c2=Context(0, 1))
-    setting = told(space, grid(2, 8))
+    setting = gaussian_belief(space, grid(2, 8))
     return Problem(
         name="gp-sample",
         space=space,
         function=PriorSample.drawn(decisions=2, contexts=2, seed=seed),
-        sample=setting.law.sample,
-        support=setting.law.reference,
-        noise=0.01,
-        initial=5,
+        **setting.arguments,
         candidates=grid(2, 32),
-        belief=setting.belief,
-        margins=setting.margins,
-        surrogate=FIXED_GP,
         source="bocu App. C.1; ERRATA bocu 4, 6 (an exact draw with standard deviation 1)",
     )

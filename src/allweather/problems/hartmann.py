@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from allweather.problems.base import Problem, registered
-from allweather.problems.grids import FIXED_GP, grid, told
+from allweather.problems.grids import gaussian_belief, grid
 from allweather.problems.laws import Independent, Mixture, normals
 from allweather.space import Space
 from allweather.space.variables import Context, Real
@@ -36,7 +36,7 @@ COMPLICATED = Mixture(
 
 @dataclass(frozen=True)
 class Hartmann:
-    """The (positive) Hartmann function; being a sum of products, it costs one small matrix product.
+    """The (positive) Hartmann function, evaluated as one small matrix product.
 
     Example:
         >>> import torch
@@ -48,7 +48,7 @@ class Hartmann:
     dimension: int
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """Values (b, n); the last columns are the contexts."""
+        """Return values (b, n) at decisions (b, d_x) and contexts (n, d_c); the last columns are the contexts."""
         split = decisions.shape[1]
         heights = decisions.new_tensor(HEIGHTS)
         return (heights * self._bumps(decisions, 0)) @ self._bumps(contexts, split).T
@@ -62,21 +62,15 @@ class Hartmann:
 
 @registered("hartmann3")
 def hartmann3() -> Problem:
-    """Two decisions on a grid, 64 contexts; the learner believes in a Gaussian, nature is uniform."""
+    """Two decisions on a grid, 64 contexts; the belief is Gaussian, the true law uniform."""
     space = Space(x1=Real(0, 1), x2=Real(0, 1), c=Context(0, 1))
-    setting = told(space, grid(1, 64))
+    setting = gaussian_belief(space, grid(1, 64))
     return Problem(
         name="hartmann3",
         space=space,
         function=Hartmann(3),
-        sample=setting.law.sample,
-        support=setting.law.reference,
-        noise=0.01,
-        initial=5,
+        **setting.arguments,
         candidates=grid(2, 32),
-        belief=setting.belief,
-        margins=setting.margins,
-        surrogate=FIXED_GP,
         source="bocu App. C.1; ERRATA bocu 4",
     )
 

@@ -1,4 +1,4 @@
-"""Chebyshev interpolation over two contexts: smooth functions at many points for the price of a few."""
+"""Chebyshev interpolation of smooth functions over two contexts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,19 @@ NODES = (32, 12)
 
 @cache
 def chebyshev_nodes() -> Tensor:
-    """The nodes (384, 2) in the unit square."""
+    """Return the nodes (384, 2) in the unit square."""
     return torch.cartesian_prod(*[_line(count) for count in NODES])
 
 
 def from_nodes(values: Tensor, contexts: Tensor) -> Tensor:
-    """Values (b, n) at contexts (n, 2) from those at the nodes, (b, 384).
+    """Interpolate values at the nodes.
+
+    Args:
+        values: (b, 384) at the nodes.
+        contexts: (n, 2) of the unit square.
+
+    Returns:
+        (b, n).
 
     Example:
         >>> nodes, contexts = chebyshev_nodes(), torch.tensor([[0.3, 0.8]], dtype=torch.float64)

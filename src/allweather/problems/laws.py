@@ -1,4 +1,4 @@
-"""True laws of the contexts on the unit cube: how to draw from them, and their quantiles."""
+"""True laws of the contexts on the unit cube: sampling and quantiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Marginal = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Independent:
-    """Independent contexts, each clipped to [0, 1] as kde App. B.2 does.
+    """Independent contexts, each clipped to [0, 1] as in kde App. B.2.
 
     Example:
         >>> law = Independent((Normal(0.5, 0.1), Uniform()))
@@ -29,12 +29,12 @@ class Independent:
     marginals: tuple[Marginal, ...]
 
     def quantile(self, uniforms: np.ndarray) -> np.ndarray:
-        """Uniforms (n, d_c) to contexts (n, d_c)."""
+        """Return contexts (n, d_c) from uniforms (n, d_c)."""
         columns = [marginal(uniforms[:, i]) for i, marginal in enumerate(self.marginals)]
         return np.asarray(np.clip(np.stack(columns, axis=1), 0.0, 1.0))
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """`n` contexts (n, d_c)."""
+        """Draw `n` contexts (n, d_c)."""
         return self.quantile(rng.random((n, len(self.marginals))))
 
 
@@ -47,11 +47,11 @@ class Discrete:
 
     @property
     def reference(self) -> Reference:
-        """The law itself."""
+        """The law as points and weights."""
         return Reference(self.points, self.weights)
 
     def sample(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """`n` contexts (n, d_c)."""
+        """Draw `n` contexts (n, d_c)."""
         weights = self.weights.numpy()
         chosen: np.ndarray = self.points.numpy()[rng.choice(len(weights), size=n, p=weights / weights.sum())]
         return chosen
@@ -65,7 +65,7 @@ class Normal:
     sd: float
 
     def __call__(self, uniforms: np.ndarray) -> np.ndarray:
-        """The quantiles."""
+        """Return the quantiles."""
         return self.mean + self.sd * np.asarray(ndtri(uniforms))
 
 
@@ -74,7 +74,7 @@ class Uniform:
     """The uniform law on [0, 1]."""
 
     def __call__(self, uniforms: np.ndarray) -> np.ndarray:
-        """The quantiles."""
+        """Return the quantiles."""
         return uniforms
 
 
@@ -91,7 +91,7 @@ class BurrXII:
     beta: float
 
     def __call__(self, uniforms: np.ndarray) -> np.ndarray:
-        """The quantiles, from the logarithm of the tail so that small ones keep their digits."""
+        """Return the quantiles, from the logarithm of the tail for accuracy near 0."""
         with np.errstate(divide="ignore"):  # the quantile of 1 is infinite
             return np.asarray(np.expm1(-np.log1p(-uniforms) / self.beta) ** (1 / self.alpha))
 
@@ -112,19 +112,19 @@ class Mixture:
     """Centre and half width of each."""
 
     def cumulative(self, contexts: np.ndarray) -> np.ndarray:
-        """The distribution function."""
+        """Return the distribution function."""
         parts = [ndtr((contexts - mean) / sd) for mean, sd in self.normals]
         parts += [0.5 + np.arctan((contexts - centre) / half) / np.pi for centre, half in self.cauchys]
         return np.asarray(np.mean(parts, axis=0))
 
     def density(self, contexts: np.ndarray) -> np.ndarray:
-        """The density before clipping."""
+        """Return the density before clipping."""
         parts = [np.exp(-0.5 * ((contexts - m) / s) ** 2) / (s * np.sqrt(2 * np.pi)) for m, s in self.normals]
         parts += [half / (np.pi * (half**2 + (contexts - centre) ** 2)) for centre, half in self.cauchys]
         return np.asarray(np.mean(parts, axis=0))
 
     def __call__(self, uniforms: np.ndarray) -> np.ndarray:
-        """The quantiles, by halving: a search inside [0, 1] clips by itself."""
+        """Return the quantiles by bisection on [0, 1], which clips them."""
         low, high = np.zeros_like(uniforms), np.ones_like(uniforms)
         for _ in range(50):
             middle = (low + high) / 2
@@ -134,7 +134,7 @@ class Mixture:
 
 
 def normals(count: int, sd: float, where: str) -> Independent:
-    """`count` independent contexts from N(0.5, sd^2), clipped; `where` names the problem in messages."""
+    """Return the law of `count` independent contexts from N(0.5, sd^2), clipped; `where` is the name of the problem."""
     require_number(sd, f"problem({where!r}, sd=...)", above=0)
     return Independent((Normal(0.5, sd),) * count)
 

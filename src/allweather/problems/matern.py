@@ -1,4 +1,4 @@
-"""Weighted sums of Matern-5/2 kernels over all pairs of decision and context, without keeping the pairs."""
+"""Weighted sums of Matern-5/2 kernels over all pairs of decision and context, with little memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 PAIRS = 2**20
-"""Kernel values that are held at a time."""
+"""Kernel values in memory at a time."""
 
 
 def matern_sum(decisions: Tensor, contexts: Tensor, weights: Tensor) -> Tensor:
@@ -21,7 +21,7 @@ def matern_sum(decisions: Tensor, contexts: Tensor, weights: Tensor) -> Tensor:
         weights: (m,)
 
     Returns:
-        (b, n), differentiable in both distances; the pairs are computed again for the gradient, not remembered.
+        (b, n), differentiable in both distances; the gradient computes the pairs again.
 
     Example:
         >>> at_centre = torch.zeros(1, 1, dtype=torch.float64)
@@ -55,7 +55,7 @@ class _MaternSum(torch.autograd.Function):
 def _blocks(decisions: Tensor, contexts: Tensor, slope: bool) -> Iterator[tuple[slice, Tensor]]:
     """Kernel values (rows, n, m) of a few decisions at a time, or their derivative in the squared distance.
 
-    Every block overwrites the one before: fresh memory for each would not be reused by the allocator.
+    Every block overwrites the one before, since the allocator would not reuse fresh memory.
     """
     rows = max(1, PAIRS // max(1, contexts.numel()))
     distances, kernel = (decisions.new_empty(min(rows, len(decisions)), *contexts.shape) for _ in range(2))

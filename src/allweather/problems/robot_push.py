@@ -1,8 +1,8 @@
-"""A robot hand pushes a disc towards a goal, for a time that is not its own to choose (phi Sec. 5.3).
+"""A robot hand pushes a disc towards a goal, for an uncertain time (phi Sec. 5.3).
 
 The scene is that of Wang and Jegelka (2017), without their noise: a disc of radius 1 rests in the middle of a table
-with friction, a rectangular hand starts at the decided place and drives through the disc's centre. pymunk, a maintained
-engine, stands in for their Box2D, so that figures are comparable in kind and not in digits.
+with friction, a rectangular hand starts at the position of the decision and drives through the disc's centre. pymunk
+replaces their Box2D, so values differ in detail.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ STEPS_PER_UNIT = 10
 SHORTEST, LONGEST = 1, 30
 """Pushing durations."""
 SPEED = 5.0
-"""That the hand aims for."""
+"""Target speed of the hand."""
 DRIVE = 30.0
-"""Force on the hand, per unit of its mass and of the speed it lacks."""
+"""Force on the hand, per unit of mass and of missing speed."""
 COAST = 100
-"""Steps after the push, within which all comes to rest."""
+"""Steps after the push, until everything is at rest."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Push:
     goal: tuple[float, float]
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """Values (b, n) for hand positions (b, 2) and durations (n, 1) of the unit cube."""
+        """Return values (b, n) of hand positions (b, 2) and durations (n, 1) of the unit cube."""
         durations = SHORTEST + (LONGEST - SHORTEST) * contexts.detach()[:, 0]
-        # The least bit above, so that a duration of 1.1 is 11 steps although 11 / 10 rounds down.
+        # Rounded up a little, so that a duration of 1.1 is 11 steps although 11 / 10 rounds down.
         steps, places = torch.floor(STEPS_PER_UNIT * durations + 1e-9).to(torch.int64).unique(return_inverse=True)
         goal = torch.tensor(self.goal, dtype=torch.float64)
         rows = []
@@ -60,7 +60,13 @@ class Push:
 
 @lru_cache(maxsize=2**16)
 def rest(x: float, y: float, steps: int) -> tuple[float, float]:
-    """Where the disc comes to rest after the hand started at (x, y) and pushed for so many steps."""
+    """Return where the disc comes to rest.
+
+    Args:
+        x: start of the hand.
+        y: start of the hand.
+        steps: simulation steps of the push.
+    """
     engine = _engine()
     world = engine.Space()
     disc = _body(engine, world, engine.Circle, (1.0,), density=0.05, friction=0.01, grip=5.0)
@@ -84,13 +90,13 @@ def rest(x: float, y: float, steps: int) -> tuple[float, float]:
 def _body(
     engine: ModuleType, world: Any, shape: Any, form: tuple[Any, ...], density: float, friction: float, grip: float
 ) -> Any:
-    """A body on the table, which holds it back with a force of at most `grip` and a torque of at most 2."""
+    """Return a body on a table with friction: a force of at most `grip`, a torque of at most 2."""
     body = engine.Body()
     outline = shape(body, *form)
     outline.density, outline.friction = density, friction
     slide = engine.PivotJoint(world.static_body, body, (0.0, 0.0), (0.0, 0.0))
     turn = engine.GearJoint(world.static_body, body, 0.0, 1.0)
-    # A joint that never corrects positions, only speeds, up to a largest force: dry friction seen from above.
+    # A joint that corrects speeds but not positions, up to a maximal force, models dry friction from above.
     slide.max_bias = turn.max_bias = 0.0
     slide.max_force, turn.max_force = grip, 2.0
     world.add(body, outline, slide, turn)
@@ -107,12 +113,12 @@ def _engine() -> ModuleType:
 
 @registered("robot-push")
 def robot_push(goal: Sequence[float] = (3.0, 4.0)) -> Problem:
-    """The hand's start in [-5, 5]^2 is decided, the pushing duration in [1, 30] happens, uniformly."""
+    """The decision is the start of the hand in [-5, 5]^2, the context the pushing duration, uniform in [1, 30]."""
     numbers = len(goal) == 2 and all(is_number(each) and abs(each) <= 5 for each in goal)
     require(numbers, "problem('robot-push', goal=...)", "be two numbers in [-5, 5]", goal)
     _engine()
     law = Independent((Uniform(),))
-    # Durations count in whole steps: the middles of all steps are the whole truth.
+    # Durations are rounded to steps: the midpoints of all steps represent the true law exactly.
     count = (LONGEST - SHORTEST) * STEPS_PER_UNIT
     middles = torch.from_numpy((np.arange(count) + 0.5) / count)[:, None]
     return Problem(

@@ -1,4 +1,4 @@
-"""A context law that is not the one the learner believes in (wasserstein Fig. 1)."""
+"""A problem whose true context law differs from the belief (wasserstein Fig. 1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from allweather.space.variables import Context, Real
 def shift_example() -> Problem:
     """Believed N(0.5, 0.1), true N(0.6, 0.2), clipped to [0, 1]; x in [-1, 1].
 
-    Read as standard deviations, since then the paper's radius of 0.1 is what turns the belief into the truth.
+    The second number is read as a standard deviation: then the paper's radius of 0.1 is the distance of the two.
     """
     law = Independent((Normal(0.6, 0.2),))
     return Problem(

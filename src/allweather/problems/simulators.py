@@ -5,7 +5,7 @@ from __future__ import annotations
 from allweather.problems.base import Problem, registered
 from allweather.problems.data import load
 from allweather.problems.expansion import KernelExpansion
-from allweather.problems.grids import FIXED_GP, grid, told
+from allweather.problems.grids import gaussian_belief, grid
 from allweather.problems.laws import Independent, Uniform, normals
 from allweather.space import Space
 from allweather.space.constraints import LinearConstraint
@@ -18,26 +18,20 @@ def plant_ph() -> Problem:
     data = load("plant_ph_nh3")
     (low_ph, low_nh3), (high_ph, high_nh3) = data["lower"].tolist(), data["upper"].tolist()
     space = Space(ph=Real(low_ph, high_ph), nh3=Context(low_nh3, high_nh3))
-    setting = told(space, grid(1, 64))
+    setting = gaussian_belief(space, grid(1, 64))
     return Problem(
         name="plant-ph",
         space=space,
         function=KernelExpansion.of(data),
-        sample=setting.law.sample,
-        support=setting.law.reference,
-        noise=0.01,
-        initial=5,
+        **setting.arguments,
         candidates=grid(1, 1024),
-        belief=setting.belief,
-        margins=setting.margins,
-        surrogate=FIXED_GP,
         source="bocu App. C.1; ERRATA bocu 4; data/README",
     )
 
 
 @registered("infection")
 def infection(as_published: bool = False) -> Problem:
-    """Shares of test kits x1, x2 meet shares of cases c1, c2 and a transmission probability c3; minus cases.
+    """Minus infections, for shares of test kits x1, x2, shares of cases c1, c2 and a transmission probability c3.
 
     Shares of two of three groups sum to at most 1, for decisions as for contexts. The published code ignores that
     (`as_published`), and far from all data its function is 0.
@@ -47,20 +41,14 @@ def infection(as_published: bool = False) -> Problem:
     if not as_published:
         decisions = decisions[decisions.sum(-1) <= 1 + 1e-9]
         contexts = contexts[contexts[:, :2].sum(-1) <= 1 + 1e-9]
-    setting = told(space, contexts)
+    setting = gaussian_belief(space, contexts)
     return Problem(
         name="infection",
         space=space,
         function=KernelExpansion.of(load("infection")),
-        sample=setting.law.sample,
-        support=setting.law.reference,
-        noise=0.01,
-        initial=5,
+        **setting.arguments,
         constraints=() if as_published else (LinearConstraint({"x1": 1, "x2": 1}, upper=1),),
         candidates=decisions,
-        belief=setting.belief,
-        margins=setting.margins,
-        surrogate=FIXED_GP,
         source="bocu App. C.1; ERRATA bocu 4, 5; data/README",
     )
 

@@ -1,4 +1,4 @@
-"""Problems in which every variable can be decided, at a cost, or left to follow its own law."""
+"""Problems with control sets: each variable is controlled at a cost, or follows its own law."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from allweather.space import Space
 from allweather.space.variables import Real, Value
 
 NODES = 512
-"""Of the Gauss-Legendre rule that averages over a variable: exact to rounding for bumps wider than a hundredth."""
+"""Of the Gauss-Legendre rule over a variable, exact to rounding for bumps wider than a hundredth."""
 NOTHING = Reference(torch.zeros(1, 0, dtype=torch.float64), torch.ones(1, dtype=torch.float64))
-"""The only context there is when nothing is left to chance."""
+"""The reference of a problem without contexts."""
 
 
 class Averageable(Protocol):
     """A function of the unit cube that can be averaged over some of its variables exactly."""
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """Values (b, n) at decisions (b, d_x) and contexts (n, d_c), which are the last columns."""
+        """Return values (b, n) at decisions (b, d_x) and contexts (n, d_c), which are the last columns."""
 
     def averaged(self, laws: Mapping[int, Reference]) -> Self:
-        """The mean over some of the columns, which follow these laws, as a function of the others."""
+        """Return the mean over the columns with a law, as a function of the other columns."""
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetProblem(Problem):
-    """A problem with control sets: in each play some variables are decided and paid for, the others happen.
+    """A problem with control sets: in each trial some variables are controlled at a cost, the others are random.
 
-    As a `Problem` it is the one in which everything is decided. What a decision is worth is its mean over the laws
-    of the variables left alone, by a quadrature that is exact to rounding: no learner shares its points.
+    As a `Problem`, all variables are decisions. The value of a decision is its mean over the laws of the variables that
+    are not controlled, by a quadrature that is exact to rounding.
 
     Example:
         >>> from allweather.problems import problem
@@ -60,7 +60,7 @@ class SubsetProblem(Problem):
     control: Control = field(kw_only=True)
     """The paper's control sets, their costs, and the budget."""
     laws: Mapping[str, Any] = field(kw_only=True, repr=False)
-    """The law of every variable that is left alone: frozen SciPy laws in the user's units."""
+    """The law of every variable when it is not controlled: frozen SciPy distributions in the user's units."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,27 +72,33 @@ class SubsetProblem(Problem):
         self.control.on(self.space)
 
     def at(self, points: Tensor) -> Tensor:
-        """The function without noise, (n,), at points (n, d) of the unit cube."""
+        """Return the function without noise, (n,), at points (n, d) of the unit cube."""
         return self.values(points, NOTHING.points)[:, 0]
 
     def draw(self, rng: np.random.Generator) -> dict[str, Value]:
-        """What every variable would be if it were left alone, in the user's units."""
+        """Draw every variable from its law, in the user's units."""
         return self.space.decisions.decode(torch.from_numpy(self.sample(1, rng)))[0]
 
     def observe(self, decision: Mapping[str, Any], context: Mapping[str, Any], rng: np.random.Generator) -> float:
-        """The noisy outcome of what was decided and what happened to the other variables, in the user's units."""
+        """Return the noisy outcome of a decision.
+
+        Args:
+            decision: the controlled variables, in the user's units.
+            context: the others, in the user's units.
+            rng: of the noise.
+        """
         both = [name for name in decision if name in context]
-        require(not both, f"{self.name}.observe(context=...)", "name only variables that were left alone", both)
+        require(not both, f"{self.name}.observe(context=...)", "name only variables that are not controlled", both)
         return super().observe({**decision, **context}, {}, rng)
 
     def initial_data(self, rng: np.random.Generator) -> list[dict[str, Value]]:
-        """The free initial observations: rows with every variable, uniform in its bounds, and a noisy `value`."""
+        """Return free initial observations: rows with every variable, uniform in its bounds, and a noisy `value`."""
         points = torch.from_numpy(rng.random((self.initial, self.space.decisions.columns)))
         rows = self.space.decisions.decode(points)
         return [{**row, "value": self.observe(row, {}, rng)} for row in rows]
 
     def averaged(self, names: Collection[str]) -> Problem:
-        """The problem of deciding exactly these variables, as a function of them alone: the mean over all others."""
+        """Return the problem of controlling exactly these variables: the mean over the others."""
         variables = self.space.variables
         unknown = [name for name in names if name not in variables]
         require(not unknown, f"{self.name}.averaged(names=...)", f"be among {list(variables)}", unknown)
@@ -110,7 +116,7 @@ class SubsetProblem(Problem):
         )
 
     def _quadrature(self, name: str) -> Reference:
-        """The law of a variable as weighted points of the unit interval."""
+        """Return the law of a variable as weighted points of the unit interval."""
         nodes, weights = _rule()
         units = (nodes + 1) / 2
         variable = self.space.variables[name]

@@ -1,4 +1,4 @@
-"""The problems of subsets (Sec. 5, App. C.1): variables that are controlled at a cost, or left to chance."""
+"""Problems of the paper subsets (Sec. 5, App. C.1): variables that are controlled at a cost, or random."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ COSTS = {
     "moderate": (0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 1.0),
     "expensive": (0.6, 0.6, 0.6, 0.8, 0.8, 0.8, 1.0),
 }
-"""Of the control sets, in the paper's order. By Sec. 5 the dearest is the best; on airfoil it is not: there log
-frequency and angle of attack are worth more (0.75 against 0.41 at a variance of 0.04)."""
+"""Costs of the control sets, in the paper's order. By Sec. 5 the most expensive is the best; on airfoil it is not:
+there log frequency and angle of attack have the higher value (0.75 against 0.41 at a variance of 0.04)."""
 VARIANCES = (0.02, 0.04, 0.08)
-"""Of the laws, after truncation."""
+"""Variances of the laws, after truncation."""
 ALL_SUBSETS = ((1,), (2,), (3,), (1, 2), (1, 3), (2, 3), (1, 2, 3))
 PLANT_SETS = ((1, 2), (3, 4), (4, 5), (1, 2, 3), (2, 3, 4), (3, 4, 5), (1, 2, 3, 4, 5))
 AIRFOIL_SETS = ((4, 5), (2, 5), (1, 4), (2, 3), (3, 5), (1, 2), (3, 4))
@@ -42,8 +42,8 @@ WIDE_GP = GP(lengthscales=0.2, outputscale=1.0, noise=0.01, mean=0.0)
 
 
 @dataclass(frozen=True)
-class Offered:
-    """Control sets at one of the paper's three levels of cost, and how much varies what is left alone."""
+class Setting:
+    """Control sets at one of the paper's three levels of cost, and the variance of the other variables."""
 
     name: str
     sets: Sequence[tuple[int, ...]]
@@ -58,7 +58,14 @@ class Offered:
         require(self.variance < 1 / 12, where, "be below 1/12, the uniform law's", self.variance)
 
     def problem(self, space: Space, function: Averageable, surrogate: GP, source: str) -> SubsetProblem:
-        """The problem on this function."""
+        """Return the problem of a function.
+
+        Args:
+            space: real variables.
+            function: over the unit cube.
+            surrogate: of the paper.
+            source: paper and section.
+        """
         names = list(space.variables)
         priced = zip(self.sets, COSTS[self.costs], strict=True)
         sets = [ControlSet(tuple(names[i - 1] for i in each), cost) for each, cost in priced]
@@ -91,24 +98,24 @@ def gp_sample_3d(
     """A draw of the learner's own prior over three variables; every subset of them can be controlled.
 
     The published code takes the smoothest function through 1000 random points of a draw (`interpolated`), which falls
-    to zero between them: its deviation is smaller and its peaks are lower.
+    to zero between them: its variance is smaller and its peaks are lower.
     """
     require_count(seed, "problem('gp-sample-3d', seed=...)")
-    offered = Offered("gp-sample-3d", ALL_SUBSETS, costs, variance)
+    setting = Setting("gp-sample-3d", ALL_SUBSETS, costs, variance)
     function: Averageable = PriorSample.drawn(decisions=3, contexts=0, seed=seed)
     if interpolated:
         function = _through_points(function, seed)
     source = "subsets App. C.1; ERRATA bocu 6 (an exact draw), subsets 1"
-    return offered.problem(_cube(3), function, FIXED_GP, source)
+    return setting.problem(_cube(3), function, FIXED_GP, source)
 
 
 @registered("hartmann3-subsets")
 def hartmann3_subsets(costs: str = "moderate", variance: float = 0.04) -> SubsetProblem:
     """The Hartmann function of three variables; every subset of them can be controlled."""
-    offered = Offered("hartmann3-subsets", ALL_SUBSETS, costs, variance)
+    setting = Setting("hartmann3-subsets", ALL_SUBSETS, costs, variance)
     parts = (torch.tensor(part, dtype=torch.float64) for part in (HEIGHTS, STEEPNESS[3], PEAKS[3]))
     heights, steepness, peaks = parts
-    return offered.problem(_cube(3), Bumps(heights, steepness, 1e-4 * peaks), FIXED_GP, "subsets App. C.1; ERRATA 1")
+    return setting.problem(_cube(3), Bumps(heights, steepness, 1e-4 * peaks), FIXED_GP, "subsets App. C.1; ERRATA 1")
 
 
 @registered("plant-5d")
@@ -117,18 +124,18 @@ def plant_5d(costs: str = "moderate", variance: float = 0.04) -> SubsetProblem:
 
     It is almost flat (a deviation of 0.06 over the cube) but for a narrow peak of 2.19.
     """
-    offered = Offered("plant-5d", PLANT_SETS, costs, variance, budget=200.0)
-    return _from_data(offered, "plant_5d")
+    setting = Setting("plant-5d", PLANT_SETS, costs, variance, budget=200.0)
+    return _from_data(setting, "plant_5d")
 
 
 @registered("airfoil")
 def airfoil(costs: str = "moderate", variance: float = 0.04) -> SubsetProblem:
     """Standardised noise of an airfoil over five variables; seven control sets of two, none within another."""
-    return _from_data(Offered("airfoil", AIRFOIL_SETS, costs, variance), "airfoil")
+    return _from_data(Setting("airfoil", AIRFOIL_SETS, costs, variance), "airfoil")
 
 
 def _through_points(draw: Averageable, seed: int, count: int = 1000) -> Bumps:
-    """The interpolation of a draw between random points, with the draw's own kernel."""
+    """Interpolate a draw between random points, with its own kernel."""
     points = torch.rand(count, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
     kernel = torch.exp(-0.5 * torch.cdist(points, points).square() / LENGTHSCALE**2)
     values = draw(points, NOTHING.points)
@@ -141,10 +148,10 @@ def _cube(dimension: int) -> Space:
     return Space(**{f"x{i + 1}": Real(0, 1) for i in range(dimension)})
 
 
-def _from_data(offered: Offered, file: str) -> SubsetProblem:
+def _from_data(setting: Setting, file: str) -> SubsetProblem:
     data = load(file)
     names = [str(name).lower().replace(" ", "_").replace("-", "_") for name in data["names"]]
     bounds = zip(names, data["lower"].tolist(), data["upper"].tolist(), strict=True)
     space = Space(**{name: Real(low, high) for name, low, high in bounds})
     function = Bumps.of(KernelExpansion.of(data))
-    return offered.problem(space, function, WIDE_GP, "subsets App. C.1; ERRATA subsets 1; data/README")
+    return setting.problem(space, function, WIDE_GP, "subsets App. C.1; ERRATA subsets 1; data/README")

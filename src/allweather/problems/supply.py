@@ -1,4 +1,4 @@
-"""Commitments made before demand or supply is known: the newsvendor (kde) and wind power (phi)."""
+"""Decisions before demand or supply is known: the newsvendor (kde) and wind power (phi)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from allweather.errors import require, require_count
 from allweather.problems.base import Problem, registered
 from allweather.problems.data import load
 from allweather.problems.formula import Formula
-from allweather.problems.grids import apart
+from allweather.problems.grids import believed_and_true
 from allweather.problems.laws import BurrXII, Independent
 from allweather.space import Space
 from allweather.space.variables import Context, Real
@@ -19,7 +19,7 @@ from allweather.space.variables import Context, Real
 
 @registered("newsvendor")
 def newsvendor() -> Problem:
-    """An order meets a demand from Burr XII(2, 20), clipped; the best order is the median demand."""
+    """Profit of an order under a demand from Burr XII(2, 20), clipped; the best order is the median demand."""
     law = Independent((BurrXII(2, 20),))
     return Problem(
         name="newsvendor",
@@ -33,7 +33,7 @@ def newsvendor() -> Problem:
 
 @registered("wind")
 def wind(month: int | None = None) -> Problem:
-    """Power is promised before the wind blows; truth is one month (0 to 23) of the record, or all of it.
+    """Power is promised before the wind is known; the true law is one month (0 to 23) of the record, or all of it.
 
     The learner is told the histogram of earlier years. Contexts are the centres of its 50 bins.
     """
@@ -48,8 +48,8 @@ def wind(month: int | None = None) -> Problem:
         true = torch.from_numpy(monthly[month])
     centres = (torch.arange(bins, dtype=torch.float64)[:, None] + 0.5) / bins
     space = Space(promise=Real(0, 1), power=Context(0, 1))
-    # Empty bins were given one count each, so that the histograms do not sum to 1 by themselves.
-    setting = apart(space, Reference(centres, believed / believed.sum()), true / true.sum())
+    # Empty bins were given one count each, so the histograms do not sum to 1.
+    setting = believed_and_true(space, Reference(centres, believed / believed.sum()), true / true.sum())
     return Problem(
         name="wind",
         space=space,

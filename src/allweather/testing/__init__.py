@@ -1,4 +1,4 @@
-"""Conformance suites: inherit one, say how to make your part, and pytest checks it as we check ours.
+"""Conformance suites for your own parts: inherit one and implement `make`, and pytest runs all its tests.
 
     from allweather.testing import DistanceSuite
 
@@ -9,7 +9,7 @@
         def convex(self, q, reference):
             return 2 - 2 * np.sqrt(reference.weights.numpy()) @ cp.sqrt(q), []
 
-Needs pytest, hypothesis, and for distances cvxpy with clarabel: `pip install 'allweather[test]'`.
+Requires pytest, hypothesis, and for distances cvxpy with clarabel: `pip install 'allweather[test]'`.
 """
 
 from allweather.testing.contexts import ContextModelSuite

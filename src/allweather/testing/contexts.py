@@ -1,4 +1,4 @@
-"""What every context model must do."""
+"""Conformance suite of context models."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from allweather.contexts import ContextModel, Reference
 
 
 class ContextModelSuite:
-    """What every context model must do; `make` is yours, for `dimensions` context variables in the unit cube."""
+    """Tests that every context model must pass; implement `make`, for `dimensions` context variables."""
 
     dimensions = (1, 2)
 
     def make(self, dimension: int) -> ContextModel:
-        """The model for this many context variables."""
+        """Return the model for this many context variables in the unit cube."""
         raise NotImplementedError
 
     def _references(self, contexts: Tensor, seed: int = 0) -> list[Reference]:

@@ -1,4 +1,4 @@
-"""What every distance must do."""
+"""Conformance suite of distances."""
 
 from __future__ import annotations
 
@@ -21,23 +21,28 @@ RADII = st.sampled_from([0.0, 1e-9, 1e-3, 0.05, 0.3, 1.0, 2.5, 1e6])
 
 
 class DistanceSuite:
-    """What every distance must do; `make` and `convex` are yours."""
+    """Tests that every distance must pass; implement `make` and `convex`."""
 
     tolerance = 1e-6
-    """Of the conic program's answer, relative to the range of the values."""
+    """Of the conic solver, relative to the range of the values."""
     smallest_radius_for_solver = 1e-3
-    """Below this the conic solver, not the distance, is what fails."""
+    """For smaller radii the conic solver is not accurate."""
 
     def make(self, radius: float) -> Distance:
-        """The distance with this radius."""
+        """Return the distance with this radius."""
         raise NotImplementedError
 
     def convex(self, q: cp.Variable, reference: Reference) -> tuple[cp.Expression, list[Any]]:
-        """d(q, p) as a convex expression, and further constraints that it needs."""
+        """Return d(q, p) as a convex expression, and its further constraints.
+
+        Args:
+            q: the variable distribution, over the points of the reference.
+            reference: the distribution p.
+        """
         raise NotImplementedError
 
     def _solver(self, problem: Problem, radius: float) -> tuple[float, float]:
-        """Value and slope by a conic solver, of values scaled to [0, 1]."""
+        """Return value and slope by a conic solver, of values scaled to [0, 1]."""
         values, reference = problem
         q = cp.Variable(len(values), nonneg=True)
         distance, constraints = self.convex(q, reference)
@@ -82,7 +87,7 @@ class DistanceSuite:
     @EXAMPLES
     @given(problem=problems())
     def test_radius_zero_is_the_expectation(self, problem: Problem) -> None:
-        """Nothing can move."""
+        """The ball holds the reference only."""
         worst = self.make(0.0).worst_case(*problem)
         mean = (problem.values @ problem.reference.weights).item()
         assert worst.value.item() == pytest.approx(mean, rel=1e-9, abs=1e-9 * problem.values.abs().max().item())
@@ -90,7 +95,7 @@ class DistanceSuite:
     @EXAMPLES
     @given(problem=problems(), radius=st.sampled_from([0.0, 1e-3, 0.05, 0.3, 1.0]), factor=st.floats(1.01, 4.0))
     def test_falls_convexly_with_the_radius(self, problem: Problem, radius: float, factor: float) -> None:
-        """The worst expectation does not rise, and lies above the tangent that the slope draws."""
+        """The worst expectation does not rise, and lies above its tangent."""
         near, far = (
             self.make(radius).worst_case(*problem),
             self.make(radius * factor + 0.01).worst_case(*problem),
@@ -127,7 +132,7 @@ class DistanceSuite:
         check_gradient(lambda f: distance.worst_case(f, reference).slope, unit)
 
     def _smooth_at(self, values: Tensor, reference: Reference, radius: float) -> bool:
-        """Whether the support of q stays the same around these values."""
+        """Return whether the support of q is constant around these values."""
         distance = self.make(radius)
         source = torch.Generator().manual_seed(0)
         support = distance.worst_case(values, reference).weights > 1e-9
@@ -137,7 +142,7 @@ class DistanceSuite:
     @EXAMPLES
     @given(problem=problems(largest=20), radius=RADII)
     def test_batch_equals_loop(self, problem: Problem, radius: float) -> None:
-        """Leading dimensions are decisions, each on its own."""
+        """Leading dimensions are independent decisions."""
         values, reference = problem
         source = torch.Generator().manual_seed(1)
         batch = values + values.abs().max() * torch.randn(2, 3, len(values), generator=source, dtype=torch.float64)

@@ -1,4 +1,4 @@
-"""What every objective must do."""
+"""Conformance suite of objectives."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from allweather.testing.problems import EXAMPLES, Problem, check_gradient, probl
 
 
 class ObjectiveSuite:
-    """What every objective must do; `make` is yours, `of_constant` if a constant is not its own objective."""
+    """Tests that every objective must pass; implement `make`, and `of_constant` if it is not the constant."""
 
     def make(self) -> Objective:
-        """The objective."""
+        """Return the objective."""
         raise NotImplementedError
 
     def of_constant(self, constant: float) -> float:
-        """The objective of a function that is the same in all contexts."""
+        """Return the objective of a function that is constant over the contexts."""
         return constant
 
     @EXAMPLES

@@ -1,4 +1,4 @@
-"""Random problems for the suites: values of one decision over weighted contexts."""
+"""Random problems for the conformance suites: values of one decision over weighted contexts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,13 @@ class Problem(NamedTuple):
 
 @st.composite
 def problems(draw: st.DrawFn, distinct: bool = False, largest: int = 200) -> Problem:
-    """One to 200 contexts in one to three dimensions, with ties and weights of zero unless `distinct`."""
+    """Draw values over 1 to 200 contexts in one to three dimensions.
+
+    Args:
+        draw: of Hypothesis.
+        distinct: without ties and zero weights.
+        largest: number of contexts.
+    """
     n = draw(st.sampled_from([1, 2, 3, 7, 20, 200]).filter(lambda size: size <= largest))
     source = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     values = source.normal(size=n) * draw(st.sampled_from([1e-3, 1.0, 1e4])) + draw(st.sampled_from([0.0, 7.0]))

@@ -1,9 +1,9 @@
-"""A generation node for Ax; importing it lets Ax save and load strategies that hold one."""
+"""A generation node for Ax; importing this package registers it with Ax's JSON storage."""
 
 import warnings
 
 try:
-    with warnings.catch_warnings():  # Ax warns of its own imports
+    with warnings.catch_warnings():  # deprecations in Ax's own imports
         warnings.simplefilter("ignore", DeprecationWarning)
         import ax.api.client  # noqa: F401
 except ModuleNotFoundError as missing:

@@ -1,4 +1,4 @@
-"""The trials of an Ax experiment as trials of ours: contexts are metrics, nothing is remembered."""
+"""Translation of the trials of an Ax experiment, whose contexts are metrics; nothing is cached."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from allweather.trials import Row, Trial, outcomes, plain
 
 Metrics = Mapping[str, float]
 DECIMALS = 10
-"""Of metrics in Ax's files."""
+"""Decimals of metrics in Ax's files."""
 AVOIDED = (TrialStatus.ABANDONED, TrialStatus.EARLY_STOPPED)
-"""What Ax says must not be run again; what only failed may be."""
+"""Told as failed: Ax does not run these arms again. Arms that failed may be run again."""
 GIVEN_UP = (TrialStatus.FAILED, TrialStatus.STALE)
 
 
 @dataclass(frozen=True, eq=False)
 class TrialHistory:
-    """What an experiment tells about decisions, contexts and outcomes."""
+    """Decisions, contexts and outcomes of an experiment."""
 
     experiment: Experiment
     decisions: Decisions
@@ -36,15 +36,21 @@ class TrialHistory:
     objective: str
     """The metric that is optimised."""
     reported: Mapping[tuple[int, str], Metrics]
-    """By trial and arm."""
+    """Metrics by trial index and arm name."""
 
     @classmethod
-    def of(cls, experiment: Experiment, data: Data, contexts: Space) -> TrialHistory:
-        """The past of an experiment; whatever an external node would ignore is refused."""
-        refuse_the_ignored(experiment)
+    def from_experiment(cls, experiment: Experiment, data: Data, contexts: Space) -> TrialHistory:
+        """Return the history of an experiment; settings that the node would ignore raise `InvalidInput`.
+
+        Args:
+            experiment: with one objective.
+            data: its metrics.
+            contexts: the contexts, which are metrics.
+        """
+        require_supported(experiment)
         decisions = Decisions.of(experiment.search_space)
         config = experiment.optimization_config
-        assert config is not None  # else refused
+        assert config is not None  # checked above
         (objective,) = config.objective.metric_names
         for name in contexts.variables:
             known = name in decisions.variables or name == objective
@@ -53,30 +59,28 @@ class TrialHistory:
 
     @property
     def space(self) -> Space:
-        """Decisions and contexts side by side."""
+        """Decisions and contexts."""
         return Space(**self.decisions.variables, **self.contexts.variables)
 
     @property
     def direction(self) -> str:
-        """Which way is better."""
+        """Of the optimization: `maximize` or `minimize`."""
         config = self.experiment.optimization_config
         assert config is not None
         return "minimize" if config.objective.minimize else "maximize"
 
     def trials(self) -> list[Trial]:
-        """One trial for each arm that lies in the search space, in order."""
-        told: list[Trial] = []
+        """Return one trial per arm inside the search space, in order; others are skipped with a warning."""
+        trials: list[Trial] = []
         for index, trial in sorted(self.experiment.trials.items()):
             for arm in trial.arms:
                 decision = self.decisions.ours(arm.parameters)
                 if decision is None:
-                    said = (
-                        f"arm {arm.name!r} of trial {index} lies outside of the search space: nothing is learned of it"
-                    )
-                    warnings.warn(said, stacklevel=2)
+                    outside = f"arm {arm.name!r} of trial {index} is outside of the search space"
+                    warnings.warn(f"{outside}: it is excluded from the model", stacklevel=2)
                     continue
-                told.append(self._trial(len(told), trial, arm.name, decision))
-        return told
+                trials.append(self._trial(len(trials), trial, arm.name, decision))
+        return trials
 
     def _trial(self, number: int, trial: BaseTrial, arm: str, decision: Row) -> Trial:
         metrics = self.reported.get((trial.index, arm), {})
@@ -89,60 +93,60 @@ class TrialHistory:
         return Trial(number, decision, context, value or (), failed=value is None)
 
     def _value(self, metrics: Metrics, index: int) -> tuple[float, ...] | None:
-        """The outcome: nothing as long as it is missing, None where it is no number."""
+        """Return the outcome: empty as long as it is missing, None if it is not a finite number."""
         if not self._has(self.objective, metrics, index):
             return ()
         try:
             return outcomes(metrics[self.objective], f"{WHERE}: metric of trial {index}")
-        except InvalidInput as trouble:
-            warnings.warn(f"{trouble}; it counts as failed; {_mend(index)}", stacklevel=2)
+        except InvalidInput as error:
+            warnings.warn(f"{error}; it is treated as failed; {_remedy(index)}", stacklevel=2)
             return None
 
     def _context(self, metrics: Metrics, index: int, complete: bool) -> Row | None:
-        """What happened; None, with a warning where the trial is over, as long as it does not say."""
+        """Return the context, or None if it is missing, with a warning for a complete trial."""
         names = self.contexts.variables
         if not all(self._has(name, metrics, index) if complete else name in metrics for name in names):
             return None
-        context = {name: _legal(metrics[name], variable) for name, variable in names.items()}
+        context = {name: _as_value(metrics[name], variable) for name, variable in names.items()}
         try:
             self.contexts.contexts.encode(context)
-        except InvalidInput as trouble:
-            warnings.warn(f"trial {index}: {trouble}; it counts as pending; {_mend(index)}", stacklevel=2)
+        except InvalidInput as error:
+            warnings.warn(f"trial {index}: {error}; it is treated as pending; {_remedy(index)}", stacklevel=2)
             return None
         return plain(context)
 
     def _has(self, name: str, metrics: Metrics, index: int) -> bool:
         if name not in metrics:
             others = sorted(set(self.experiment.metrics) - {self.objective, *self.contexts.variables})
-            said = f"; other metrics are {', '.join(map(repr, others))}" if others else ""
-            lacks = f"trial {index} is complete but lacks the metric {name!r}{said}"
-            warnings.warn(f"{lacks}; it counts as pending; {_mend(index)}", stacklevel=2)
+            listed = f"; other metrics are {', '.join(map(repr, others))}" if others else ""
+            lacks = f"trial {index} is complete but lacks the metric {name!r}{listed}"
+            warnings.warn(f"{lacks}; it is treated as pending; {_remedy(index)}", stacklevel=2)
         return name in metrics
 
 
-def _mend(index: int) -> str:
-    return f"`client.attach_data({index}, {{...}})` puts it right"
+def _remedy(index: int) -> str:
+    return f"`client.attach_data({index}, {{...}})` reports it"
 
 
-def refuse_the_ignored(experiment: Experiment) -> None:
-    """Raise for whatever an experiment asks for that an external node would not look at."""
+def require_supported(experiment: Experiment) -> None:
+    """Raise `InvalidInput` for settings of an experiment that the node would ignore."""
     config = experiment.optimization_config
     require(config is not None, WHERE, "have an experiment with an objective", None)
     assert config is not None
     objective = config.objective
-    require(objective.is_single_objective, WHERE, "have one objective, one metric", objective)
+    require(objective.is_single_objective, WHERE, "have one objective with one metric", objective)
     scaled = [weight for _, weight in objective.metric_weights if abs(weight) != 1]
-    require(not scaled, WHERE, "have an objective without factors", objective)
+    require(not scaled, WHERE, "have an objective without weights", objective)
     limits = config.outcome_constraints
-    require(not limits, WHERE, "have no outcome constraints, which it would not look at", limits)
+    require(not limits, WHERE, "have no outcome constraints, which it would ignore", limits)
     target = getattr(config, "pruning_target_parameterization", None)
-    require(target is None, WHERE, "have no pruning target, which it would not look at", target)
+    require(target is None, WHERE, "have no pruning target, which it would ignore", target)
     others = experiment.auxiliary_experiments_by_purpose
-    require(not others, WHERE, "have no auxiliary experiments, which it would not look at", list(others))
+    require(not others, WHERE, "have no auxiliary experiments, which it would ignore", list(others))
 
 
 def _reported(data: Data, names: set[str]) -> dict[tuple[int, str], dict[str, float]]:
-    """The latest value of each metric by trial and arm."""
+    """Return the latest value of each metric by trial and arm."""
     found: dict[tuple[int, str], dict[str, float]] = {}
     table = data.df
     if "step" in table:
@@ -153,13 +157,13 @@ def _reported(data: Data, names: set[str]) -> dict[tuple[int, str], dict[str, fl
             continue
         where = f"{WHERE}: metric {name!r} of trial {index}"
         exact = sem is None or math.isnan(sem) or sem == 0
-        require(exact, where, "be one number, without a standard error, which it would not look at", sem)
+        require(exact, where, "have no standard error, which it would ignore", sem)
         found.setdefault((index, str(row["arm_name"])), {})[name] = _as_saved(float(row["mean"]))
     return found
 
 
-def _legal(value: float, variable: Variable) -> float:
-    """A metric in the words of its variable: whole numbers are whole, and what was rounded stays within its bounds."""
+def _as_value(value: float, variable: Variable) -> float:
+    """Return a metric as a value of its variable: an integer, or a number within bounds that Ax rounded."""
     inner = variable.variable if isinstance(variable, Context) else variable
     if isinstance(inner, Integer) and math.isfinite(value) and float(value).is_integer():
         return int(value)
@@ -170,5 +174,5 @@ def _legal(value: float, variable: Variable) -> float:
 
 
 def _as_saved(value: float) -> float:
-    """The number as it comes back from Ax's files, so that a study goes on from them as if it had not stopped."""
+    """Return the number as it comes back from Ax's files, so that a loaded experiment gives the same decisions."""
     return round(value, DECIMALS) if math.isfinite(value) and abs(value) > 1e-4 else value

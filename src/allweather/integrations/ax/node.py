@@ -1,4 +1,4 @@
-"""The generation node: Ax keeps the trials, a study of ours is made of them whenever it asks."""
+"""The generation node: Ax keeps the trials, and a study is built from them whenever Ax generates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from torch import Tensor
 from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
-from allweather.errors import InvalidInput, is_number, require
+from allweather.errors import is_number, require
 from allweather.integrations.ax.history import TrialHistory
 from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.ax.saved import decode_state, encode_state
@@ -38,11 +38,11 @@ from allweather.trials import Row, Trial
 
 
 class AllweatherNode(ExternalGenerationNode):
-    """Generates trials of an Ax experiment whose outcomes depend on uncertain contexts.
+    """Generate trials of an Ax experiment whose outcomes depend on uncertain contexts.
 
-    Each trial reports what happened as metrics named like the contexts, beside its outcome. All that the node knows it
-    reads from the experiment, so it can be saved, loaded and gone on with. Fixed and derived parameters, steps,
-    logarithmic scales and linear parameter constraints are kept; what a node of this kind would ignore is refused.
+    Each trial reports its context as metrics named like the contexts, beside its outcome. The node keeps no state: it
+    reads the experiment, so it can be saved, loaded and resumed. Fixed and derived parameters, steps, logarithmic
+    scales and linear parameter constraints are supported; settings that the node would ignore raise `InvalidInput`.
 
     Example:
         >>> from allweather import Context, CVaR
@@ -65,60 +65,60 @@ class AllweatherNode(ExternalGenerationNode):
         name: str = "allweather",
         transition_criteria: Sequence[TransitionCriterion] | None = None,
     ) -> None:
-        """A node for experiments with these contexts; the other words are those of `Study`.
+        """Create a node.
 
         Args:
-            space: the contexts, such as `Space(demand=Context(0, 1))`; metrics are numbers, so they are too.
+            space: the contexts, such as `Space(demand=Context(0, 1))`; numbers only, as metrics are.
             method: a published method by name, or a composition; the parts below replace its own.
-            context: what is believed about the contexts.
-            objective: what is wanted of a decision.
-            acquisition: how the next decision is chosen.
+            context: the model of the contexts.
+            objective: the uncertainty objective.
+            acquisition: the acquisition function.
             surrogate: a `GP(...)`, or a function `(X, Y) -> BoTorch model`, which cannot be saved.
-            initial: how many decisions are spread out before the surrogate is asked.
-            seed: the same seed and the same answers give the same study, also from a file.
+            initial: number of quasi-random decisions before the surrogate is used.
+            seed: the same seed and the same results give the same decisions, also after loading from a file.
             name: of the node in its strategy.
-            transition_criteria: when to go on to another node, as in Ax.
+            transition_criteria: when to move to another node, as in Ax.
+
+        Raises:
+            InvalidInput: if an argument does not meet its requirement.
         """
-        # A choice may repeat a trial: its context will not.
+        # Decisions may be repeated, since their contexts differ.
         super().__init__(name=name, should_deduplicate=False, transition_criteria=transition_criteria)
         self.space = only_contexts(space, WHERE)
         for named, variable in space.contexts.items():
             choices = getattr(variable, "variable", variable)
-            words = isinstance(choices, Choice) and not all(
-                is_number(o) or isinstance(o, bool) for o in choices.options
-            )
-            require(
-                not words, f"{WHERE}(space=...)", "have contexts that are numbers, as metrics are", (named, choices)
-            )
-        self.options = StudyOptions(method, context, objective, acquisition, surrogate, initial, seed)
+            options = choices.options if isinstance(choices, Choice) else ()
+            numeric = all(is_number(option) or isinstance(option, bool) for option in options)
+            require(numeric, f"{WHERE}(space=...)", "have numeric contexts, as metrics are", (named, choices))
+        self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed)
         self._history: TrialHistory | None = None
         self._batch: list[Row] = []
-        """What was decided since the experiment was read: all of it is new, also what was tried before."""
+        """Decisions since the experiment was read; each is a new trial, even if it repeats an earlier decision."""
 
     @classmethod
     def of(cls, client: Client) -> AllweatherNode:
-        """The node of a client, also of one that was loaded from a file: of several the one at work, else the first."""
+        """Return the node of a client, also of one loaded from a file; of several the current one, else the first."""
         strategy: GenerationStrategy = client._generation_strategy
         nodes = [strategy._curr, *strategy.nodes_by_name.values()]
         found = [node for node in nodes if isinstance(node, cls)]
-        require(bool(found), f"{WHERE}.of(client=...)", "have a strategy with such a node", strategy.name)
+        require(bool(found), f"{WHERE}.of(client=...)", "have a strategy with an AllweatherNode", strategy.name)
         return found[0]
 
     def strategy(self) -> GenerationStrategy:
-        """A strategy of this node alone, for `client.set_generation_strategy`."""
+        """Return a strategy with this node only, for `client.set_generation_strategy`."""
         return GenerationStrategy(nodes=[self], name=self.name)
 
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
-        """Reads the experiment again; nothing is fitted yet."""
+        """Read the experiment; nothing is fitted yet."""
         self._batch = []
-        self._history = TrialHistory.of(experiment, data, self.space)
+        self._history = TrialHistory.from_experiment(experiment, data, self.space)
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
-        """The next decision, given all trials and what was generated with it."""
+        """Return the next decision, given all trials and the decisions generated in the same batch."""
         history = self._history
-        assert history is not None  # Ax reads first
+        assert history is not None  # Ax calls update_generator_state first
         trials = history.trials()
-        known = [trial.decision for trial in trials] + self._batch  # Ax calls pending what lacks any metric
+        known = [trial.decision for trial in trials] + self._batch  # Ax also calls trials pending that lack a metric
         others = [history.decisions.ours(values) for values in pending_parameters]
         for decision in [*self._batch, *(each for each in others if each is not None and each not in known)]:
             trials.append(Trial(len(trials), decision))
@@ -135,34 +135,34 @@ class AllweatherNode(ExternalGenerationNode):
         forecast: ContextModel | None = None,
         radii: Sequence[float] | None = None,
     ) -> Recommendation:
-        """The decision whose objective is best under all that was reported: not the luckiest arm.
+        """Return the decision with the best objective under the posterior, not the arm with the best outcome.
 
         Args:
             experiment: by default that of the node's strategy.
-            objective: another objective than the node's.
+            objective: instead of that of the node.
             context: the context, if it is known.
             forecast: a context distribution to recommend for.
-            radii: where the robustness curve is wanted.
+            radii: of the robustness curve.
         """
-        history = self._read(experiment)
+        history = self._read(experiment, "recommend")
         found = self._study(history, history.trials()).recommend(
             objective=objective, context=context, forecast=forecast, radii=radii
         )
         return replace(found, decision=history.decisions.theirs(found.decision))
 
     def as_study(self, experiment: Experiment | None = None) -> Study:
-        """The same trials as a study of ours, for its table and its figures; steps are counted from 0 there.
+        """Return the trials as a `Study`, for its table and figures; trials are numbered from 0 there.
 
         Args:
             experiment: by default that of the node's strategy.
         """
-        history = self._read(experiment)
+        history = self._read(experiment, "as_study")
         return self._study(history, history.trials())
 
-    def _read(self, experiment: Experiment | None) -> TrialHistory:
+    def _read(self, experiment: Experiment | None, caller: str) -> TrialHistory:
         chosen = self.experiment if experiment is None else experiment
-        require(isinstance(chosen, Experiment), f"{WHERE}.recommend(experiment=...)", "be an Ax experiment", chosen)
-        return TrialHistory.of(chosen, chosen.lookup_data(), self.space)
+        require(isinstance(chosen, Experiment), f"{WHERE}.{caller}(experiment=...)", "be an Ax experiment", chosen)
+        return TrialHistory.from_experiment(chosen, chosen.lookup_data(), self.space)
 
     def _study(self, history: TrialHistory, trials: list[Trial]) -> Study:
         study = self.options.study(history.space, history.direction, history.decisions.constraints)
@@ -177,25 +177,23 @@ class AllweatherNode(ExternalGenerationNode):
         pending_observations: dict[str, list[ObservationFeatures]] | None = None,
         **generator_gen_kwargs: Any,
     ) -> GeneratorRun:
-        """Refuses what the base class ignores."""
-        told = {
-            key: value for key, value in generator_gen_kwargs.items() if key != "grs_this_gen" and value is not None
-        }
-        if told:
-            raise InvalidInput(f"`{WHERE}` cannot heed {', '.join(told)}, got {told}: leave it out")
+        """Raise for arguments that the base class ignores."""
+        given = {key: value for key, value in generator_gen_kwargs.items() if key != "grs_this_gen"}
+        ignored = {key: value for key, value in given.items() if value is not None}
+        require(not ignored, WHERE, f"not be given {', '.join(ignored)}, which it would ignore", ignored)
         return super()._gen(experiment, data, n, pending_observations)
 
     @classmethod
     def deserialize_init_args(
         cls, args: dict[str, Any], decoder_registry: Any = None, class_decoder_registry: Any = None
     ) -> dict[str, Any]:
-        """The arguments that `_written` wrote down."""
+        """Return the arguments of `__init__` from the data of `_encode`."""
         criteria = object_from_json(args["transition_criteria"], decoder_registry, class_decoder_registry)
         return {**decode_state(args["parts"]), "name": args["name"], "transition_criteria": criteria}
 
 
-def _written(node: AllweatherNode) -> dict[str, Any]:
-    """A node as Ax's encoders want it."""
+def _encode(node: AllweatherNode) -> dict[str, Any]:
+    """Return a node as data for Ax's JSON storage."""
     return {
         "__type": type(node).__name__,
         "name": node.name,
@@ -204,6 +202,6 @@ def _written(node: AllweatherNode) -> dict[str, Any]:
     }
 
 
-# A client without a database takes no registries of its own.
-CORE_ENCODER_REGISTRY[AllweatherNode] = _written
+# A client without a database cannot be given registries.
+CORE_ENCODER_REGISTRY[AllweatherNode] = _encode
 CORE_DECODER_REGISTRY[AllweatherNode.__name__] = AllweatherNode

@@ -1,4 +1,4 @@
-"""Ax's search spaces as variables and linear constraints; what has no counterpart is refused by name."""
+"""Translation of Ax search spaces to variables and linear constraints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ax.core.search_space import SearchSpace
 
 from allweather.errors import require
 from allweather.integrations.options import require_names
-from allweather.integrations.translation import Translation, ladder, number, options, whole_number
+from allweather.integrations.translation import Translation, number, options, ordered_values, whole_number
 from allweather.space.constraints import LinearConstraint
 from allweather.space.variables import Variable
 from allweather.trials import Row
@@ -28,7 +28,7 @@ WHERE = "AllweatherNode"
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What a search space leaves to decide, and what follows from it."""
+    """The tunable parameters of a search space as decisions, with their constraints."""
 
     space: SearchSpace
     translations: Mapping[str, Translation]
@@ -36,10 +36,10 @@ class Decisions:
 
     @classmethod
     def of(cls, space: SearchSpace) -> Decisions:
-        """The decisions of a search space."""
+        """Return the decisions of a search space; parameters that cannot be translated raise `InvalidInput`."""
         require(not space.is_hierarchical, WHERE, "have a search space without conditional parameters", space)
         require_names(space.tunable_parameters, WHERE)
-        tunable = {name: translated(each) for name, each in space.tunable_parameters.items()}
+        tunable = {name: translate(each) for name, each in space.tunable_parameters.items()}
         limits = []
         for each in space.parameter_constraints:
             coefficients = dict(each.constraint_dict)
@@ -50,11 +50,11 @@ class Decisions:
 
     @property
     def variables(self) -> dict[str, Variable]:
-        """The variables by name."""
+        """The decision variables by name."""
         return {name: each.variable for name, each in self.translations.items()}
 
     def ours(self, values: Mapping[str, Any]) -> Row | None:
-        """A parameterization as a decision; None where it lies outside of the search space."""
+        """Return a parameterization as a decision, or None if it is outside of the search space."""
         try:
             decision = {name: each.ours(values[name]) for name, each in self.translations.items()}
             for name, each in self.translations.items():
@@ -64,7 +64,7 @@ class Decisions:
         return decision
 
     def theirs(self, decision: Row) -> dict[str, Any]:
-        """A decision as a parameterization, with what is fixed and what is derived."""
+        """Return a decision as a parameterization, with fixed and derived parameters."""
         values = {name: each.theirs(decision[name]) for name, each in self.translations.items()}
         rest = self.space.nontunable_parameters
         values |= {name: each.value for name, each in rest.items() if isinstance(each, FixedParameter)}
@@ -72,26 +72,26 @@ class Decisions:
         return {name: values[name] for name in self.space.parameters}
 
 
-def translated(parameter: Parameter) -> Translation:
-    """The variable of a parameter.
+def translate(parameter: Parameter) -> Translation:
+    """Return the translation of a parameter.
 
     Example:
-        >>> translated(RangeParameter("x", ParameterType.FLOAT, 0.0, 2.0)).variable
+        >>> translate(RangeParameter("x", ParameterType.FLOAT, 0.0, 2.0)).variable
         Real(lower=0.0, upper=2.0, log=False)
     """
     where = f"{WHERE}: parameter {parameter.name!r}"
     for trait in ("is_fidelity", "is_task", "logit_scale", "is_disabled"):
-        words = trait.removeprefix("is_").replace("_", " ")
-        require(not getattr(parameter, trait, False), where, f"not be of the kind `{words}`", parameter)
+        kind = trait.removeprefix("is_").replace("_", " ")
+        require(not getattr(parameter, trait, False), where, f"not be of the kind `{kind}`", parameter)
     if isinstance(parameter, ChoiceParameter):
         values, kinds = parameter.values, (ParameterType.INT, ParameterType.FLOAT)
         if parameter.is_ordered and parameter.parameter_type in kinds:
-            return ladder(sorted(values))  # type: ignore[arg-type]
+            return ordered_values(sorted(values))  # type: ignore[arg-type]
         return options(values, list(values).index)
     known = isinstance(parameter, RangeParameter)
     require(known, where, "be a range or a choice", parameter)
     assert isinstance(parameter, RangeParameter)
-    require(parameter.digits is None, where, "not be rounded to digits: give it a step size", parameter)
+    require(parameter.digits is None, where, "not be rounded to digits", parameter, "give it a step size instead")
     if parameter.parameter_type == ParameterType.INT:
         return whole_number(int(parameter.lower), int(parameter.upper), parameter.log_scale)
     return number(float(parameter.lower), float(parameter.upper), parameter.log_scale)

@@ -31,7 +31,7 @@ def encode_state(space: Space, options: StudyOptions) -> dict[str, Any]:
 
     Example:
         >>> from allweather import CVaR, Context
-        >>> encode_state(Space(demand=Context(0, 1)), StudyOptions(objective=CVaR(0.2)))["objective"]
+        >>> encode_state(Space(demand=Context(0, 1)), StudyOptions("AllweatherNode", objective=CVaR(0.2)))["objective"]
         {'name': 'cvar', 'level': 0.2}
     """
     method = options.method

@@ -1,4 +1,4 @@
-"""Objectives, acquisitions and a model for BoTorch's own loops."""
+"""Objectives, acquisition functions and a model for BoTorch."""
 
 from allweather.integrations.botorch.acquisition import RobustAcquisition
 from allweather.integrations.botorch.input_noise import InputNoise

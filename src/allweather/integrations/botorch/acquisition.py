@@ -1,4 +1,4 @@
-"""Our acquisitions as BoTorch's, for `optimize_acqf`."""
+"""Acquisition functions under uncertain contexts for BoTorch's `optimize_acqf`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WHERE = "RobustAcquisition"
 
 
 class RobustAcquisition(AcquisitionFunction):
-    """An acquisition of an objective under uncertain contexts, one decision at a time (q = 1).
+    """An acquisition function of an objective under uncertain contexts, for one decision at a time (q = 1).
 
-    Batches are chosen one by one, `optimize_acqf(..., q=4, sequential=True)`: what is pending counts as told, in
-    contexts drawn from the reference and turning out as expected, and the score keeps some hundredths of the unit cube
-    away from it.
+    Batches are chosen sequentially, `optimize_acqf(..., q=4, sequential=True)`: the model is conditioned on the
+    posterior mean of pending decisions in contexts drawn from the reference, and the acquisition is lowered within some
+    hundredths of the unit cube around them.
 
     Example:
         >>> from allweather import CVaR, GP, UCB
@@ -48,27 +48,30 @@ class RobustAcquisition(AcquisitionFunction):
         acquisition: Acquisition,
         objective: Objective,
         reference: Reference,
-        X_pending: Tensor | None = None,  # noqa: N803 (BoTorch's word)
+        X_pending: Tensor | None = None,  # noqa: N803 (name of BoTorch)
         seed: int = 0,
     ) -> None:
-        """An acquisition bound to all that is known.
+        """Create an acquisition function.
 
         Args:
-            model: a fitted BoTorch model with one outcome, whose inputs are decisions followed by contexts; or what
-                `GP().fit(observations)` returns, which is faster. Larger outcomes are better.
-            observations: what it was fitted to.
+            model: a fitted BoTorch model with one outcome, whose inputs are decisions followed by contexts; or the
+                result of `GP().fit(observations)`, which is faster. Outcomes are maximised.
+            observations: the data of the model.
             acquisition: such as `UCB(1.5)`, `Thompson()` or `ExpectedImprovement()`.
-            objective: what is wanted of a decision, such as `DRO(KL(0.2))`.
-            reference: the contexts and how likely each is.
-            X_pending: (m, d_x) decisions whose outcomes are on their way.
-            seed: the same seed gives the same score.
+            objective: the uncertainty objective, such as `DRO(KL(0.2))`.
+            reference: the contexts and their probabilities.
+            X_pending: (m, d_x) decisions without outcomes yet.
+            seed: of the random numbers.
+
+        Raises:
+            InvalidInput: if an argument does not meet its requirement.
         """
         _check(observations, acquisition, objective, reference)
         require_count(seed, f"{WHERE}(seed=...)")
         reference = Reference.checked(*reference, f"{WHERE}(reference=...)")
         fits = observations.contexts.shape[1] == reference.points.shape[1]
-        told = (tuple(observations.contexts.shape), tuple(reference.points.shape))
-        require(fits, f"{WHERE}(reference=...)", "have as many context columns as the observations", told)
+        shapes = (tuple(observations.contexts.shape), tuple(reference.points.shape))
+        require(fits, f"{WHERE}(reference=...)", "have as many context columns as the observations", shapes)
         super().__init__(model=model.model() if isinstance(model, ProductPosterior) else _single(model))
         split = observations.decisions.shape[1]
         posterior = model if isinstance(model, ProductPosterior) else ModelPosterior.of(model, split)
@@ -84,8 +87,8 @@ class RobustAcquisition(AcquisitionFunction):
         self._belief = Belief(posterior, reference, objective.at(progress), observations, progress, Generator())
         self.set_X_pending(X_pending)
 
-    def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802, N803 (BoTorch's words)
-        """Decisions (m, d_x) whose outcomes are on their way; the score is built anew."""
+    def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802, N803 (name of BoTorch)
+        """Set the pending decisions (m, d_x), and build the acquisition again."""
         split = self._belief.observations.decisions.shape[1]
         if X_pending is not None:
             fits = X_pending.ndim == 2 and X_pending.shape[1] == split
@@ -102,36 +105,36 @@ class RobustAcquisition(AcquisitionFunction):
         self._score = PendingPenalty.of(score, self.X_pending.double(), belief.observations.decisions)
 
     @t_batch_mode_transform(expected_q=1)  # type: ignore[arg-type]
-    def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (BoTorch's word)
-        """The score (batch_shape) of decisions (batch_shape x 1 x d_x)."""
+    def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (name of BoTorch)
+        """Return the acquisition (batch_shape) of decisions (batch_shape x 1 x d_x)."""
         split = self._belief.observations.decisions.shape[1]
         require(X.shape[-1] == split, f"{WHERE}(X=...)", f"have {split} columns of decisions", tuple(X.shape))
         return self._score(X.reshape(-1, split).double()).reshape(X.shape[:-2]).to(X.dtype)
 
 
 def _drawn(decisions: Tensor, belief: Belief) -> Tensor:
-    """Joint points (m, d) of decisions whose contexts are drawn from the reference."""
+    """Return joint points (m, d) of decisions, with contexts drawn from the reference."""
     points, weights = belief.reference
     places = torch.multinomial(weights, len(decisions), replacement=True, generator=belief.generator)
     return torch.cat([decisions.double(), points[places]], 1)
 
 
 def _check(observations: object, acquisition: object, objective: object, reference: object) -> None:
-    said = [
+    expected = [
         ("observations", observations, Observations, "Observations.of(decisions, contexts, values)"),
         ("acquisition", acquisition, Acquisition, "an acquisition such as UCB(1.5)"),
         ("objective", objective, Objective, "an objective such as DRO(KL(0.2))"),
         ("reference", reference, Reference, "a Reference"),
     ]
-    for name, part, kind, example in said:
+    for name, part, kind, example in expected:
         require(isinstance(part, kind), f"{WHERE}({name}=...)", f"be {example}", part)
 
 
 def _single(model: Model) -> Model:
-    """A model that can be asked at joint points, one outcome each."""
-    require(isinstance(model, Model), f"{WHERE}(model=...)", "be a BoTorch model or what GP().fit returns", model)
+    """Return a model after checking that it has one outcome per joint point."""
+    require(isinstance(model, Model), f"{WHERE}(model=...)", "be a BoTorch model or the result of GP().fit", model)
     require(model.num_outputs == 1, f"{WHERE}(model=...)", "have one outcome", model.num_outputs)
     several = getattr(getattr(model, "input_transform", None), "is_one_to_many", False)
-    requirement = "not append contexts itself: the reference's are used"
+    requirement = "not append contexts, since those of the reference are used"
     require(not several, f"{WHERE}(model=...)", requirement, type(model).__name__)
     return model

@@ -1,4 +1,4 @@
-"""Decisions that are carried out with an error: the outcome depends on their sum, and on nothing else."""
+"""A surrogate for input noise: the outcome depends on the sum of decision and error."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from allweather.space.variables import Real
 
 @dataclass(frozen=True)
 class InputNoise:
-    """A surrogate for contexts that are errors of decisions: a BoTorch GP of what was really carried out.
+    """A surrogate for contexts that are errors of decisions: a BoTorch GP over the sum of decision and error.
 
-    So trials without error (reported as 0) teach what happens with one, which a GP of decision and error side by side
-    could not know. All contexts are errors, each in the units of its decision; the study says where both are.
+    So data without error (reported as 0) also inform about outcomes with one, which a GP over decision and error as
+    separate inputs would have to learn. Every context is an error, in the units of its decision.
 
     Example:
         >>> from allweather import Context, Study
@@ -42,7 +42,7 @@ class InputNoise:
         require(named, "InputNoise(errors=...)", 'name a decision for each context, {"slip": "dose"}', self.errors)
 
     def on(self, space: Space) -> Placed:
-        """The function `(X, Y) -> fitted model` for the variables of a space."""
+        """Return the function `(X, Y) -> fitted model` for the variables of a space."""
         errors, names = self.errors, list(space.contexts)
         require(set(errors) == set(names), "InputNoise(errors=...)", f"name the contexts {names}", dict(errors))
         places, start = dict[str, int](), 0
@@ -58,13 +58,17 @@ class InputNoise:
             upper.append(error.upper / width)
         return Placed(start + len(names), tuple(columns), tuple(lower), tuple(upper))
 
-    def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (BoTorch's words)
-        """Refused: columns have no names."""
-        raise InvalidInput("`InputNoise` must know where its variables are: pass it to a study, or call `.on(space)`")
+    def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (name of BoTorch)
+        """Raise `InvalidInput`: the columns of X have no names."""
+        raise InvalidInput(
+            "does not know the columns of its variables",
+            where="InputNoise",
+            remedy="pass it to a study, or call `.on(space)`",
+        )
 
 
 def _linear(variable: object, space: Space, name: str) -> Real:
-    """A variable that errors can be added to, or that is such an error."""
+    """Return a real variable of linear scale, which can have an error or be one."""
     fits = isinstance(variable, Real) and not variable.log
     requirement = f"join real variables of linear scale, one of {list(space.decisions)}"
     require(fits, f"InputNoise(errors={{{name!r}: ...}})", requirement, variable)
@@ -74,30 +78,30 @@ def _linear(variable: object, space: Space, name: str) -> Real:
 
 @dataclass(frozen=True)
 class Placed:
-    """Errors by column of the unit cube."""
+    """The errors by column of the unit cube."""
 
     width: int
     """All columns, those of the errors last."""
     columns: tuple[int, ...]
     """For each context, the column of the decision that it adds to."""
     lower: tuple[float, ...]
-    """Its least value, as a share of that decision's range."""
+    """Its lower bound, as a share of that decision's range."""
     upper: tuple[float, ...]
-    """Its largest."""
+    """Its upper bound, likewise."""
 
-    def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (BoTorch's words)
-        """The fitted model of joint points X (t, d_x + d_c) and outcomes Y (t, 1)."""
+    def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (name of BoTorch)
+        """Return the model fitted to joint points X (t, d_x + d_c) and outcomes Y (t, 1)."""
         fits = X.shape[-1] == self.width
         require(fits, "InputNoise(X=...)", f"have {self.width} columns, contexts among them", tuple(X.shape))
-        with warnings.catch_warnings():  # what is carried out may lie a little outside of the unit cube
+        with warnings.catch_warnings():  # the sums may be a little outside of the unit cube
             warnings.simplefilter("ignore", InputDataWarning)
-            model = SingleTaskGP(X, Y, input_transform=_CarriedOut(self))
+            model = SingleTaskGP(X, Y, input_transform=_AddErrors(self))
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model.eval()
 
 
-class _CarriedOut(InputTransform):
-    """Decisions with their errors added, which are then 0: BoTorch's sample paths want as many columns as before."""
+class _AddErrors(InputTransform):
+    """Add errors to decisions and set them to 0, since BoTorch's sample paths need the same number of columns."""
 
     is_one_to_many = False
 
@@ -106,11 +110,11 @@ class _CarriedOut(InputTransform):
         self.transform_on_train = self.transform_on_eval = self.transform_on_fantasize = True
         self.noise = noise
 
-    def transform(self, X: Tensor) -> Tensor:  # noqa: N803 (BoTorch's word)
-        """(..., d_x + d_c), in the unit cube or a little outside."""
+    def transform(self, X: Tensor) -> Tensor:  # noqa: N803 (name of BoTorch)
+        """Return (..., d_x + d_c), in the unit cube or a little outside."""
         noise = self.noise
         decisions, units = X.split([X.shape[-1] - len(noise.columns), len(noise.columns)], -1)
         low, high = X.new_tensor(noise.lower), X.new_tensor(noise.upper)
         into = torch.nn.functional.one_hot(torch.tensor(noise.columns), decisions.shape[-1]).to(X)  # (d_c, d_x)
-        carried: Tensor = decisions + (low + units * (high - low)) @ into
-        return torch.cat([carried, torch.zeros_like(units)], -1)
+        realised: Tensor = decisions + (low + units * (high - low)) @ into
+        return torch.cat([realised, torch.zeros_like(units)], -1)

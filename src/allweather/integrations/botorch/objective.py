@@ -1,4 +1,4 @@
-"""Any objective, over weighted contexts, in place of a risk measure of BoTorch's."""
+"""Objectives over weighted contexts as risk measures for BoTorch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class RobustMCObjective(RiskMeasureMCObjective):
     """An objective of posterior samples over the contexts of a reference, for BoTorch's Monte Carlo acquisitions.
 
     The model appends the contexts to each decision (`AppendFeatures(feature_set=reference.points)`), and the objective
-    weighs them: BoTorch's own risk measures weigh all alike, and its CVaR averages one sample too many. An objective
-    that can be -inf gives the finite score it is ranked by.
+    weights them; BoTorch's own risk measures weight all equally, and its CVaR averages one sample too many. For an
+    objective that can be -inf, the value is the finite score that it is ranked by.
 
     Example:
         >>> from allweather import CVaR
@@ -38,13 +38,13 @@ class RobustMCObjective(RiskMeasureMCObjective):
         reference: Reference,
         preprocessing_function: Callable[[Tensor], Tensor] | None = None,
     ) -> None:
-        """An objective bound to a reference.
+        """Create an objective.
 
         Args:
-            objective: what is wanted of a decision, such as `DRO(KL(0.2))`; a radius that is a schedule must be made a
-                number first, by `.at(progress)`.
-            reference: the contexts and how likely each is.
-            preprocessing_function: makes one outcome of several, or turns its sign, as in BoTorch.
+            objective: the uncertainty objective, such as `DRO(KL(0.2))`; a radius that is a schedule must be
+                evaluated first, by `.at(progress)`.
+            reference: the contexts and their probabilities.
+            preprocessing_function: reduces several outcomes to one, or changes its sign, as in BoTorch.
         """
         where, fits = "RobustMCObjective", isinstance(objective, Objective)
         require(fits, f"{where}(objective=...)", "be an objective such as CVaR(0.2)", objective)
@@ -54,10 +54,18 @@ class RobustMCObjective(RiskMeasureMCObjective):
         self.objective = objective
         self.register_buffer("points", points)
         self.register_buffer("weights", weights)
-        self._score(torch.zeros(self.n_w, dtype=torch.float64))  # a schedule is refused now, not during a search
+        self._score(torch.zeros(self.n_w, dtype=torch.float64))  # raises for a schedule now, not during a search
 
-    def forward(self, samples: Tensor, X: Tensor | None = None) -> Tensor:  # noqa: N803 (BoTorch's word)
-        """The objective (sample_shape x batch_shape x q) of samples (sample_shape x batch_shape x (q * n_w) x m)."""
+    def forward(self, samples: Tensor, X: Tensor | None = None) -> Tensor:  # noqa: N803 (name of BoTorch)
+        """Return the objective of samples.
+
+        Args:
+            samples: (sample_shape x batch_shape x (q * n_w) x m).
+            X: not used.
+
+        Returns:
+            (sample_shape x batch_shape x q).
+        """
         count, n = samples.shape[-2], self.n_w
         fits = count % n == 0
         require(fits, "RobustMCObjective(samples=...)", f"have {n} contexts for each decision", tuple(samples.shape))

@@ -1,4 +1,4 @@
-"""A sampler for Optuna's studies."""
+"""A sampler for Optuna."""
 
 try:
     import optuna  # noqa: F401

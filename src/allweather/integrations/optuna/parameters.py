@@ -1,4 +1,4 @@
-"""Optuna's distributions as variables."""
+"""Translation of Optuna distributions to variables."""
 
 from __future__ import annotations
 
@@ -16,17 +16,21 @@ from allweather.trials import Row
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """A distribution, and what stands for it."""
+    """A distribution and its translation."""
 
     distribution: BaseDistribution
     translation: Translation
 
 
-def translated(name: str, distribution: BaseDistribution) -> Translation:
-    """The variable of a distribution: steps are counted, options of any kind are chosen among.
+def translate(name: str, distribution: BaseDistribution) -> Translation:
+    """Return the translation of a distribution.
+
+    Args:
+        name: of the parameter, for errors.
+        distribution: float, integer or categorical.
 
     Example:
-        >>> half = translated("size", FloatDistribution(0, 2, step=0.5))
+        >>> half = translate("size", FloatDistribution(0, 2, step=0.5))
         >>> half.variable, half.ours(1.5), half.theirs(3)
         (Integer(lower=0, upper=4), 3, 1.5)
     """
@@ -45,23 +49,32 @@ def translated(name: str, distribution: BaseDistribution) -> Translation:
 
 
 def parameters(distributions: Mapping[str, BaseDistribution]) -> dict[str, Parameter]:
-    """The parameters that are to be decided: those with a single value are not."""
+    """Return the parameters with more than one value."""
     require_names(distributions, "AllweatherSampler")
     for name, each in distributions.items():
         where = f"AllweatherSampler: parameter {name!r}"
-        require(isinstance(each, BaseDistribution), where, "have one of Optuna's distributions", each)
-    return {n: Parameter(each, translated(n, each)) for n, each in distributions.items() if not each.single()}
+        require(isinstance(each, BaseDistribution), where, "have an Optuna distribution", each)
+    return {n: Parameter(each, translate(n, each)) for n, each in distributions.items() if not each.single()}
 
 
 def decision_of(known: Mapping[str, Parameter], values: Mapping[str, Any], number: int) -> Row:
-    """Optuna's values of a trial as a decision."""
+    """Return the values of a trial as a decision.
+
+    Args:
+        known: the parameters.
+        values: as Optuna stores them.
+        number: of the trial, for errors.
+    """
     decision = {}
     for name, each in known.items():
         try:
             decision[name] = each.translation.ours(values[name])
             each.translation.variable.encode(decision[name], name)
-        except ValueError as trouble:
-            requirement = f"be within {each.distribution}; `search_space=...` may say a wider one"
-            said = f"`AllweatherSampler: parameter {name!r} of trial {number}` must {requirement}, got {values[name]!r}"
-            raise InvalidInput(said) from trouble
+        except ValueError as error:
+            raise InvalidInput(
+                where=f"AllweatherSampler: parameter {name!r} of trial {number}",
+                requirement=f"be within {each.distribution}",
+                received=values[name],
+                remedy="give a wider range by `search_space=...`",
+            ) from error
     return decision

@@ -1,4 +1,4 @@
-"""The sampler: Optuna keeps the trials, a study of ours is made of them whenever it asks."""
+"""The sampler: Optuna keeps the trials, and a study is built from them whenever Optuna asks."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ from allweather.study import Study
 from allweather.surrogates import Surrogate
 from allweather.trials import Row, outcomes, plain
 
-_TURN = threading.Lock()
-"""Of the threads of `optimize(n_jobs=...)` one computes at a time."""
-AT_ONCE = 7
-"""Other workers at most whose choice is computed before one's own: what was killed while choosing never chooses."""
+WHERE = "AllweatherSampler"
+_LOCK = threading.Lock()
+"""Held while one of the threads of `optimize(n_jobs=...)` computes."""
+MAX_CONCURRENT = 7
+"""Concurrent choices of other workers that are simulated, at most; killed workers never finish theirs."""
 
 
 class AllweatherSampler(BaseSampler):
-    """Samples decisions for an Optuna study whose trials happen in uncertain contexts.
+    """Sample decisions for an Optuna study whose outcomes depend on uncertain contexts.
 
-    Each trial says what happened, `trial.set_user_attr("context", {...})`, before it is told. Running trials are
-    pending, failed and pruned ones are avoided. All that the sampler knows it reads from the study's storage.
+    Each trial reports its context by `trial.set_user_attr("context", {...})` before it is told. Running trials are
+    pending; failed and pruned ones are avoided. The sampler keeps no state: it reads the study's storage.
 
     Example:
         >>> from allweather import Context, CVaR, Space
@@ -69,31 +70,34 @@ class AllweatherSampler(BaseSampler):
         initial: int | None = None,
         seed: int = 0,
     ) -> None:
-        """A sampler for studies with these contexts; the other words are those of `Study`.
+        """Create a sampler.
 
         Args:
             space: the contexts, such as `Space(demand=Context(0, 1))`.
-            search_space: Optuna's distributions by name. Without it they are learned from the first complete trial,
-                and those before are drawn at random.
+            search_space: Optuna distributions by name; by default those of the first complete trial, before which
+                decisions are random.
             method: a published method by name, or a composition; the parts below replace its own.
-            context: what is believed about the contexts.
-            objective: what is wanted of a decision.
-            acquisition: how the next decision is chosen.
+            context: the model of the contexts.
+            objective: the uncertainty objective.
+            acquisition: the acquisition function.
             surrogate: a `GP(...)`, or a function `(X, Y) -> BoTorch model`.
-            initial: how many decisions are spread out before the surrogate is asked.
-            seed: the same seed and the same answers give the same study, also after a pause.
+            initial: number of quasi-random decisions before the surrogate is used.
+            seed: the same seed and the same results give the same decisions, also in a resumed study.
+
+        Raises:
+            InvalidInput: if an argument does not meet its requirement.
         """
-        self.space = only_contexts(space, "AllweatherSampler")
-        self.options = StudyOptions(method, context, objective, acquisition, surrogate, initial, seed)
+        self.space = only_contexts(space, WHERE)
+        self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed)
         named = search_space is None or isinstance(search_space, Mapping)
-        require(named, "AllweatherSampler(search_space=...)", "map names to Optuna's distributions", search_space)
+        require(named, f"{WHERE}(search_space=...)", "map names to Optuna distributions", search_space)
         self._search_space = None if search_space is None else dict(search_space)
-        known = parameters(self._search_space or {})  # what has no variable is refused now
-        requirement = "have a parameter with several values, or be left out"
-        require(search_space is None or bool(known), "AllweatherSampler(search_space=...)", requirement, search_space)
+        known = parameters(self._search_space or {})  # raises for unsupported distributions
+        requirement = "have a parameter with several values"
+        require(search_space is None or bool(known), f"{WHERE}(search_space=...)", requirement, search_space)
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """All parameters, as soon as they are known."""
+        """Return all parameters, once they are known."""
         _direction(study)
         history = self._history(study)
         return {} if history is None else {name: each.distribution for name, each in history.known.items()}
@@ -101,66 +105,71 @@ class AllweatherSampler(BaseSampler):
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """The next decision, given all other trials."""
+        """Return the next decision, given all other trials."""
         history = self._history(study)
         if not search_space or history is None:
             return {}
-        with _TURN:
+        with _LOCK:
             others = [each for each in study.get_trials(deepcopy=False) if each.number != trial.number]
-            # What other workers are choosing now is not written yet: they will choose what we would.
-            before = min(history.undecided(others, trial.number), AT_ONCE)
+            # Concurrent choices of other workers are not stored yet: they will be what this worker would choose.
+            before = min(history.undecided(others, trial.number), MAX_CONCURRENT)
             asked = self._study(study, history, others).ask(before + 1)[-1]
         return {name: each.translation.theirs(asked.decision[name]) for name, each in history.known.items()}
 
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """A random value, where no parameters were known when the trial began; later, what is new is refused."""
+        """Return a random value while no parameters are known; a new parameter afterwards raises `InvalidInput`."""
         _direction(study)
         history = self._history(study)
-        require_names([param_name], "AllweatherSampler")
+        require_names([param_name], WHERE)
         known = {} if history is None else history.known
         expected = param_name in known and known[param_name].distribution == param_distribution
-        if history is not None and not expected:  # what was learned since the trial began is as good as random
+        if history is not None and not expected:  # learned since the trial began
+            listed = ", ".join(f"{name!r} as {each.distribution}" for name, each in known.items())
             raise InvalidInput(
-                f"`AllweatherSampler` must know every parameter and its range in advance (no conditional or changing "
-                f"ones), got {param_name!r} as {param_distribution} in trial {trial.number}; known are "
-                f"{', '.join(f'{name!r} as {each.distribution}' for name, each in known.items())}"
+                where=WHERE,
+                requirement="know every parameter and its range in advance (no conditional or changing ones)",
+                received=f"{param_name} as {param_distribution} in trial {trial.number}",
+                remedy=f"known are {listed}",
             )
-        place = [self.options.seed, trial.number, zlib.crc32(param_name.encode())]
-        luck = int(np.random.SeedSequence(place).generate_state(1)[0])
-        return RandomSampler(seed=luck).sample_independent(study, trial, param_name, param_distribution)
+        key = [self.options.seed, trial.number, zlib.crc32(param_name.encode())]
+        seed = int(np.random.SeedSequence(key).generate_state(1)[0])
+        return RandomSampler(seed=seed).sample_independent(study, trial, param_name, param_distribution)
 
     def after_trial(
         self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Refuses a trial without context or finite outcome; Optuna stores it all the same."""
+        """Raise for a complete trial without context or finite outcome, which Optuna stores nevertheless."""
         if state != TrialState.COMPLETE:
             return
-        later = f"what was told is stored; tell it now: `sampler.tell_context(study, {trial.number}, {{...}})`"
+        remedy = f"the outcome is stored; report the context by `sampler.tell_context(study, {trial.number}, {{...}})`"
         try:
             context = TrialHistory({}, self.space, study.user_attrs).context(trial)
-        except InvalidInput as trouble:
-            raise InvalidInput(f"{trouble}; {later}") from None
-        if context is None:
-            said = f'`trial.set_user_attr("{CONTEXT}", {{...}})` must name {", ".join(self.space.contexts)}'
-            raise InvalidInput(f"{said} before trial {trial.number} is told, got nothing; {later}")
-        outcomes(list(values or ()), f"study.tell(value=...) of trial {trial.number}, which counts as failed")
+        except InvalidInput as error:
+            raise error.suggest(remedy) from None
+        where = f'trial.set_user_attr("{CONTEXT}", {{...}})'
+        requirement = f"name {', '.join(self.space.contexts)} before trial {trial.number} is told"
+        require(context is not None, where, requirement, None, remedy)
+        outcomes(list(values or ()), f"study.tell(value=...) of trial {trial.number}, which is treated as failed")
 
     def reseed_rng(self) -> None:
-        """Nothing to do: randomness depends on the seed and the trials only."""
+        """Do nothing: random numbers depend on the seed and the trials only."""
 
     def tell_context(self, study: optuna.Study, number: int, context: Row) -> None:
-        """What happened in a trial that was told without it, or that told it wrongly; kept with the study.
+        """Report or correct the context of a finished trial; it is stored with the study.
 
         Args:
             study: the study.
             number: of the trial.
-            context: what happened.
+            context: value of each context.
+
+        Raises:
+            InvalidInput: if there is no such trial, or the context is invalid.
         """
         count = len(study.get_trials(deepcopy=False))
         known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < count
-        require(known, "AllweatherSampler.tell_context(number=...)", f"be one of the {count} trials", number)
+        require(known, f"{WHERE}.tell_context(number=...)", f"be one of the {count} trials", number)
         self.space.contexts.encode(context)
         study.set_user_attr(f"{LATE}{number}", dict(plain(context)))
 
@@ -173,44 +182,43 @@ class AllweatherSampler(BaseSampler):
         forecast: ContextModel | None = None,
         radii: Sequence[float] | None = None,
     ) -> Recommendation:
-        """The decision whose objective is best under all that was told: not the luckiest trial, `study.best_trial`.
+        """Return the decision with the best objective under the posterior, not the best outcome (`study.best_trial`).
 
         Args:
             study: the study.
-            objective: another objective than the sampler's.
+            objective: instead of that of the sampler.
             context: the context, if it is known.
             forecast: a context distribution to recommend for.
-            radii: where the robustness curve is wanted.
+            radii: of the robustness curve.
         """
-        with _TURN:
+        with _LOCK:
             found = self.as_study(study).recommend(objective=objective, context=context, forecast=forecast, radii=radii)
         history = self._history(study)
-        assert history is not None  # else there was nothing to recommend
+        assert history is not None  # as_study raises before
         return replace(
             found,
             decision={name: each.translation.theirs(found.decision[name]) for name, each in history.known.items()},
         )
 
     def as_study(self, study: optuna.Study) -> Study:
-        """The same trials as a study of ours, for its table and its figures; steps are counted from 0 there.
+        """Return the trials as a `Study`, for its table and figures; trials are numbered from 0 there.
 
         Args:
             study: the study.
         """
         history = self._history(study)
         if history is None:
-            raise InvalidInput("`AllweatherSampler` must see a complete trial first, got none")
+            raise InvalidInput(where=WHERE, requirement="see a complete trial first", received=0)
         return self._study(study, history, study.get_trials(deepcopy=False))
 
     def _history(self, study: optuna.Study) -> TrialHistory | None:
-        """How trials are read, as soon as it is known what they decide."""
+        """Return the history, or None while the parameters are unknown."""
         theirs = study.get_trials(deepcopy=False)
-        limited = [
+        constrained = [
             each.number for each in theirs if any(key.split(":")[0] == "constraints" for key in each.system_attrs)
         ]
-        require(
-            not limited, "AllweatherSampler", "have no trials with constraints, which it would not look at", limited
-        )
+        requirement = "have no trials with constraints, which it would ignore"
+        require(not constrained, WHERE, requirement, constrained)
         known = learned(theirs) if self._search_space is None else parameters(self._search_space)
         return TrialHistory(known, self.space, study.user_attrs) if known else None
 
@@ -220,8 +228,12 @@ class AllweatherSampler(BaseSampler):
         return ours
 
 
+def _is_constrained(trial: FrozenTrial) -> bool:
+    return any(key.split(":")[0] == "constraints" for key in trial.system_attrs)
+
+
 def _direction(study: optuna.Study) -> str:
-    """Which way is better, of the only objective."""
+    """Return the direction of the only objective."""
     single = len(study.directions) == 1
-    require(single, "AllweatherSampler", "have a study with one objective", [each.name for each in study.directions])
+    require(single, WHERE, "have a study with one objective", [each.name for each in study.directions])
     return study.direction.name.lower()

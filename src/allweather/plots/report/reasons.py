@@ -78,8 +78,8 @@ def _objective(outlook: Outlook, best: Recommendation) -> list[str]:
         return [f"The target of the objective ({objective}) is not reached by any decision."]
     low, high = (format_value(end) for end in best.interval)
     return [
-        f"The objective is: {objective}. The recommended decision has the best value, {format_value(best.value)}; its 90% "
-        f"credible interval is {low} to {high}, if the model is correct."
+        f"The objective is: {objective}. The recommended decision has the best value, {format_value(best.value)}; "
+        f"its 90% credible interval is {low} to {high}, if the model is correct."
     ]
 
 
@@ -91,8 +91,8 @@ def _shift(outlook: Outlook, best: Recommendation) -> list[str]:
     share = f" (up to {50 * radius:.3g}% of the probability moves to other contexts)" if _is_share(outlook) else ""
     return [
         f"Under the context model, the mean outcome is {format_value(best.expected)}.",
-        f"After the worst shift of the context distribution by {format_value(radius)} in {distance_label(outlook.distance)}{share}, "
-        f"the mean outcome is {shifted}.",
+        f"After the worst shift of the context distribution by {format_value(radius)} in "
+        f"{distance_label(outlook.distance)}{share}, the mean outcome is {shifted}.",
     ]
 
 
