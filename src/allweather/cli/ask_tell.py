@@ -154,26 +154,11 @@ def recommend(shared: SharedOptions, context: Known = None) -> None:
     """
     study = shared.study()
     best = study.recommend(context=_assigned(context, study.space.contexts, "--context"))
-    shared.print(_to_plain(best), lambda: _print_recommendation(best))
+    shared.print(best.to_dict(), lambda: _print_recommendation(best))
 
 
 def _assigned(pairs: list[str] | None, variables: Mapping[str, Variable], option: str) -> Row | None:
     return assignments(pairs or [], variables, option) or None
-
-
-def _to_plain(best: Recommendation) -> dict[str, Any]:
-    document: dict[str, Any] = {
-        "decision": best.decision,
-        "value": best.value,
-        "interval": best.interval,
-        "expected": best.expected,
-        "distance": best.distance,
-        "radius": best.radius,
-        "curve": best.curve.to_dict("records"),
-    }
-    if best.frontier is None:
-        return document
-    return {**document, "control": best.control, "cost": best.cost, "frontier": best.frontier.to_dict("records")}
 
 
 def _print_recommendation(best: Recommendation) -> None:

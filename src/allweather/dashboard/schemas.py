@@ -8,7 +8,6 @@ from fastapi import Depends, Path
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 from starlette.requests import Request
 
-from allweather._utils.formatting import plain
 from allweather.dashboard.responses import decode_segment
 from allweather.dashboard.studies import OpenStudy, Snapshot, StudyCache
 from allweather.engine.recommendation import Recommendation
@@ -196,19 +195,15 @@ class RecommendationOut(Model):
     control: list[str] = Field(description="with control sets: the variables to control")
     cost: float | None
     frontier: list[dict[str, Any]] | None = Field(description="with control sets: the best decision of each set")
+    possible_gain: float | None = Field(default=None, description="95% bound on what another decision gains")
+    expected_gain: float | None = Field(default=None, description="expected gain of one more trial")
+    warning: str = Field(default="", description="why the recommendation should not be relied on, if there is a reason")
 
     @classmethod
     def of(cls, best: Recommendation, objective: str) -> RecommendationOut:
         """Return the schema of a recommendation."""
-        same = ("decision", "value", "interval", "expected", "cost", "control")
-        return cls(
-            **{name: plain(getattr(best, name)) for name in same},
-            objective=objective,
-            distance=best.distance,
-            radius=best.radius,
-            curve=plain(best.curve.to_dict("records")),
-            frontier=None if best.frontier is None else plain(best.frontier.to_dict("records")),
-        )
+        without_control: dict[str, Any] = {"control": [], "cost": None, "frontier": None}
+        return cls(**{**without_control, **best.to_dict(), "objective": objective})
 
 
 class FiguresOut(Model):
