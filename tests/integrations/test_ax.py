@@ -380,7 +380,7 @@ def test_what_an_external_node_would_ignore_is_refused():
     refused("not name a context like", goal="grip")
     for name in ("value", "self"):
         taken = RangeParameterConfig(name, (0, 1), "float")
-        refused(f"AllweatherNode` must name no parameter .*got '{name}'", parameters=[taken])
+        refused(f"AllweatherNode` must not name a parameter .*got '{name}'", parameters=[taken])
     client = make(parameters=pair)
     with pytest.raises(aw.InvalidInput, match="not be given fixed_features"):
         client.get_next_trials(1, fixed_parameters={"a": 0.5})
