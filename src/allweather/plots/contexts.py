@@ -31,9 +31,6 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
         study: with at least one complete trial.
         objective: instead of that of the study.
 
-    Returns:
-        The figure.
-
     Example:
         >>> from allweather import Context, Real, Space
         >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)

@@ -22,9 +22,6 @@ def frontier(study: Study, objective: Objective | None = None) -> Picture:
         study: with control sets, and at least one complete trial.
         objective: instead of that of the study.
 
-    Returns:
-        The figure.
-
     Example:
         >>> from allweather import Control, ControlSet, Real, Space, Uniform
         >>> sets = Control([ControlSet(("ph",), 1), ControlSet(("ph", "light"), 3)], budget=20)

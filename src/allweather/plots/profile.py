@@ -26,9 +26,6 @@ def profile(study: Study, objective: Objective | None = None, variable: str | No
         objective: instead of that of the study.
         variable: show only this one; by default the first six.
 
-    Returns:
-        The figure.
-
     Example:
         >>> from allweather import Context, Real, Space
         >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)

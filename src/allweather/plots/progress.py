@@ -36,9 +36,6 @@ def progress(
         problem: the test problem of the study; adds the true regret.
         measure: of the regret; by default the mean outcome under the true distribution.
 
-    Returns:
-        The figure.
-
     Example:
         >>> from allweather import Context, Real, Space
         >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)

@@ -36,9 +36,6 @@ def robustness(
         decision: a further decision to compare with.
         target: of RS; by default halfway between SO and DRO.
 
-    Returns:
-        The figure.
-
     Example:
         >>> from allweather import Context, Real, Space
         >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)

@@ -35,9 +35,6 @@ def slices(
         decision: the decision variable; by default the first.
         context: the context; by default the first.
 
-    Returns:
-        The figure.
-
     Example:
         >>> from allweather import Context, Real, Space
         >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
