@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from allweather._utils.timing import threads
 from allweather.acquisition import Belief
 from allweather.distances import MMD, Phi, Wasserstein
 from allweather.objectives import Objective
@@ -33,15 +34,15 @@ def objective_draws(belief: Belief, decisions: Tensor) -> Tensor:
     seed = belief.generator.initial_seed()
     laws = belief.laws(_laws_for(belief.objective), _stream(seed))
     most = max(1, BLOCK // (DRAWS * len(belief.reference.points)))
-    return torch.cat([_drawn(belief, rows, laws, seed) for rows in decisions.split(most)], dim=1)
+    with threads(1):  # many small computations
+        return torch.cat([_drawn(belief, rows, laws, seed) for rows in decisions.split(most)], dim=1)
 
 
 def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, seed: int) -> Tensor:
     points, weights = belief.reference
     surrogate = belief.averaged or belief.surrogate
     with torch.no_grad():
-        drawn = [surrogate.draws(row, points, DRAWS, Generator().manual_seed(seed)) for row in decisions.split(1)]
-        values = torch.cat(drawn, dim=1)  # (DRAWS, b, n)
+        values = surrogate.draws(decisions, points, DRAWS, Generator().manual_seed(seed))  # (DRAWS, b, n)
         if bool((laws == weights).all()):
             return belief.objective(values, belief.reference)
         found = values.new_empty(values.shape[:2])

@@ -76,15 +76,22 @@ def pivoted_root(factor: Factor, points: Tensor, limit: int) -> Tensor | None:
     return root if float(remaining.max()) <= TOLERANCE else None
 
 
-def truncated_root(factor: Factor, points: Tensor, limit: int) -> tuple[Tensor, Tensor]:
-    """As `pivoted_root`, but as good as `limit` columns can be: the root (n, r), and the variances (n,) it lacks."""
+def truncated_root(factor: Factor, points: Tensor, limit: int, tolerance: float = TOLERANCE) -> tuple[Tensor, Tensor]:
+    """As `pivoted_root`, but as good as `limit` columns can be: the root (n, r), and the variances (n,) it lacks.
+
+    Args:
+        factor: the correlation.
+        points: (n, d) scaled points.
+        limit: the largest number of columns.
+        tolerance: columns are added until every point lacks less variance than this.
+    """
     n = len(points)
     remaining = torch.ones(n, dtype=torch.float64)
     columns = torch.empty(limit, n, dtype=torch.float64)
     for rank in range(limit):
         pivot = int(remaining.argmax())
         variance = float(remaining[pivot])
-        if variance <= TOLERANCE:
+        if variance <= tolerance:
             return columns[:rank].T.contiguous(), remaining.clamp_min(0)
         row = factor.of((points - points[pivot]).square().sum(-1))
         if rank:

@@ -18,11 +18,15 @@ from allweather.surrogates.base import Paths, Posterior
 from allweather.surrogates.fields import Data, ProductField
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.likelihood import Hyperparameters, cholesky
-from allweather.surrogates.low_rank import pivoted_root
+from allweather.surrogates.low_rank import truncated_root
 from allweather.surrogates.paths import matheron, weight_space
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
+
+
+DRAW_RANK, DRAW_TOLERANCE = 96, 1e-6
+"""Columns of the context kernel's root when sampling, and the share of variance that may be left out of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +57,28 @@ class ProductPosterior(Posterior):
         return weight_space(self.data, self.targets, contexts, count, generator, features)
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
-        """Samples of the joint posterior of each decision's contexts, exact where the context kernel has low rank."""
+        """Samples of the joint posterior of each decision's contexts, the same random numbers for all decisions.
+
+        The context kernel is approximated by a root of at most 96 columns; the variance that it lacks, below 1e-6 of
+        the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost.
+        """
         data, kernel = self.data, self.data.kernel
         _, anchors = kernel.scaled(data.points)
         scaled = contexts / kernel.lengthscales[kernel.split :]
-        root = pivoted_root(kernel.factor, torch.cat([scaled, anchors]), 256)
-        if root is None:
-            return super().draws(decisions, contexts, count, generator)
-        rows, at_data = root[: len(contexts)], root[len(contexts) :]
+        root, lacking = truncated_root(kernel.factor, torch.cat([scaled, anchors]), DRAW_RANK, DRAW_TOLERANCE)
+        n, rank = len(contexts), root.shape[1]
+        rows, at_data = root[:n], root[n:]
         near = self.field(contexts[:1]).near(decisions)  # (b, t)
         half = data.unroot @ (near[..., None] * at_data)  # (b, t, r)
-        prior = kernel.outputscale * torch.eye(root.shape[1], dtype=torch.float64)
-        variances, axes = torch.linalg.eigh(prior - half.mT @ half)
-        normal = torch.randn(count, len(decisions), root.shape[1], generator=generator, dtype=torch.float64)
-        features = torch.einsum("brs,kbs->kbr", axes * variances.clamp_min(0).sqrt()[:, None, :], normal)
+        prior = kernel.outputscale * torch.eye(rank, dtype=torch.float64)
+        normal = torch.randn(count, 1, rank, generator=generator, dtype=torch.float64)
+        features = torch.einsum("brs,kbs->kbr", _root(prior - half.mT @ half), normal.expand(-1, len(decisions), -1))
         middle = data.mean + ((near * data.weights) @ at_data) @ rows.T
-        return data.shift + data.scale * (middle + features @ rows.T)
+        drawn = middle + features @ rows.T
+        if float(lacking[:n].max()) > DRAW_TOLERANCE:
+            alone = torch.randn(count, 1, n, generator=generator, dtype=torch.float64)
+            drawn = drawn + (kernel.outputscale * lacking[:n]).sqrt() * alone
+        return data.shift + data.scale * drawn
 
     def given(self, points: Tensor, values: Tensor | None = None) -> ProductPosterior:
         """The posterior with further outcomes; what is given is brought to the same units."""
@@ -149,3 +159,14 @@ def centre_and_scale(values: Tensor) -> tuple[float, float]:
     shares = values / size  # squares of tiny or huge numbers are none
     scale = float(shares.std()) if len(values) > 1 else 0.0
     return size * float(shares.mean()), size * scale if scale > 1e-12 else 1.0
+
+
+def _root(covariance: Tensor) -> Tensor:
+    """A root (b, r, r) of covariances (b, r, r) that rounding may have made indefinite."""
+    jitter = 1e-9 * covariance.diagonal(dim1=-2, dim2=-1).amax() * torch.eye(covariance.shape[-1], dtype=torch.float64)
+    root: Tensor
+    root, failed = torch.linalg.cholesky_ex(covariance + jitter)
+    if bool((failed != 0).any()):
+        variances, axes = torch.linalg.eigh(covariance)
+        root = axes * variances.clamp_min(0).sqrt()[:, None, :]
+    return root
