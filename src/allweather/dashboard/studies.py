@@ -188,10 +188,9 @@ class OpenStudy:
 
     async def recommend(self, choice: ObjectiveChoice, request: Request) -> Advice:
         """Return the recommendation for an objective."""
-        complete = self.snapshot().complete
 
         def task(study: Study) -> Advice:
-            return recommend(study, choice, complete)
+            return recommend(study, choice, self.snapshot().complete)
 
         return await self._recommending.run(self._cached(task, ("recommendation", choice.key)), request)
 
