@@ -15,7 +15,7 @@ from allweather.cli.options import DEFAULT_STORAGE, SharedOptions, with_study_op
 from allweather.cli.prompts import prompt_spec
 from allweather.errors import InvalidInput, require
 from allweather.serialization import Spec, to_toml
-from allweather.serialization.spec import LARGEST
+from allweather.serialization.toml import LARGEST
 from allweather.storage import Database, names
 from allweather.storage.memory import require_name
 from allweather.study import Study

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from allweather._utils.registry import unknown
-from allweather.errors import InvalidInput, require
+from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.serialization.checks import (
@@ -35,12 +34,11 @@ from allweather.serialization.compositions import (
 from allweather.serialization.legacy import GOALS, VERSION
 from allweather.serialization.parts import decode_part, encode_settings
 from allweather.serialization.spaces import decode_space, encode_space
+from allweather.serialization.toml import LARGEST, parse_toml
 from allweather.serialization.values import encode_value
 from allweather.space import LinearConstraint, Space
 from allweather.trials import rows_of
 
-LARGEST = 200_000
-"""Characters of a spec, at most."""
 REQUIRED = {"variables": TABLE}
 OPTIONAL = {
     "version": WHOLE,
@@ -122,13 +120,7 @@ class Spec:
             text: of the file.
             where: what errors call it.
         """
-        require(len(text) <= LARGEST, where, f"have at most {LARGEST} characters", f"{len(text)}")
-        try:
-            return cls(tomllib.loads(text), where)
-        except tomllib.TOMLDecodeError as mistake:
-            raise InvalidInput(f"is no TOML: {mistake}", where=where) from None
-        except RecursionError:
-            raise InvalidInput("is nested too deeply", where=where) from None
+        return cls(parse_toml(text, where), where)
 
     @classmethod
     def from_stored(cls, fields: Mapping[str, Any], where: str = "recipe") -> Self:

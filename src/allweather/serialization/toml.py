@@ -1,10 +1,36 @@
-"""Specs as the text of a TOML file."""
+"""Specs as the text of a TOML file: reading and writing."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping
 from typing import Any
+
+from allweather.errors import InvalidInput, require
+
+LARGEST = 200_000
+"""Characters of a file, at most."""
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Args:
+        text: of the file.
+        where: what errors call it.
+
+    Example:
+        >>> parse_toml("seed = 3", "kiosk.toml")
+        {'seed': 3}
+    """
+    require(len(text) <= LARGEST, where, f"have at most {LARGEST} characters", f"{len(text)}")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as mistake:
+        raise InvalidInput(f"is not TOML: {mistake}", where=where) from None
+    except RecursionError:
+        raise InvalidInput("is nested too deeply", where=where) from None
 
 
 def to_toml(fields: Mapping[str, Any]) -> str:
