@@ -10,7 +10,22 @@ TOOLS = {"ax": "Ax", "optuna": "Optuna"}
 MISSING = [name for name in TOOLS if find_spec(name) is None]
 THEIRS = {"ax": "ignore::DeprecationWarning", "botorch": "ignore:A not p.d."}
 """Warnings of the tools on the pages about them."""
-SLOW = ("tests/benchmark", "tests/dashboard", "tests/docs", "tests/integrations", "tests/plots", "docs", "README.md")
+SLOW = (
+    "README.md",
+    "docs",
+    "src/allweather/benchmark",
+    "src/allweather/dashboard",
+    "src/allweather/integrations",
+    "src/allweather/testing",
+    "tests/benchmark",
+    "tests/cli/test_running.py",
+    "tests/cli/test_transcript.py",
+    "tests/cli/test_tutorials.py",
+    "tests/dashboard",
+    "tests/docs",
+    "tests/integrations",
+    "tests/plots",
+)
 """Places that `--fast` does not even import."""
 collect_ignore = [f"src/allweather/integrations/{name}" for name in MISSING]
 

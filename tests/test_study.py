@@ -492,10 +492,11 @@ class TestRecommend:
 
 class TestAwkwardData:
     @pytest.mark.parametrize("distance", [aw.MMD(0.1, lengthscale=0.3), aw.KL(0.1), aw.Wasserstein(0.1)], ids=repr)
+    @pytest.mark.slow
     def test_a_target_that_is_hard_to_reach(self, distance):
         study = aw.Study(SPACE, context=aw.KDE(32), objective=aw.RobustSatisficing(-0.2, distance))
         rng = np.random.default_rng(4)
-        for _ in range(9):
+        for _ in range(7):
             trial = study.ask()
             order, demand = trial.decision["order"], float(rng.beta(2, 5))
             study.tell(trial, math.sin(5 * order) * demand - abs(order - demand), context={"demand": demand})

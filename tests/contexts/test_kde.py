@@ -108,6 +108,7 @@ def variation(mixture, n, seed):
 
 @pytest.mark.parametrize("name", ["normal", "complicated"])
 @pytest.mark.parametrize("n", [10, 100, 200, 300])
+@pytest.mark.slow
 def test_table_2_of_the_paper(name, n):
     mean, error = TABLE_2[name, n]
     runs = [variation(NORMAL if name == "normal" else COMPLICATED, n, seed) for seed in range(60)]

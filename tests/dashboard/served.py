@@ -96,10 +96,8 @@ def serving(url, **door):
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
     while not server.started:
         assert thread.is_alive()
-        assert time.monotonic() < deadline
         time.sleep(0.01)
     try:
         yield Server(port, app, door.get("token"))

@@ -1,14 +1,13 @@
 """The page as a person uses it, in a real browser."""
 
-import os
 import re
-import subprocess
 import sys
 from contextlib import contextmanager
 
 import pytest
 from tests.dashboard.browsers import drawn, launched, watched
 from tests.dashboard.served import FARM, fed, made, serving
+from tests.processes import running
 
 import allweather as aw
 from allweather.dashboard.responses import encode_segment
@@ -35,10 +34,9 @@ def page(chromium):
 def feeding(url, name="kiosk"):
     """Another process that feeds the study; it has begun."""
     command = [sys.executable, "-m", "tests.dashboard.feeder", url, name]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+    with running(command, stderr=None) as process:
         assert process.stdout.readline().strip().isdigit()
         yield process
-        process.terminate()
 
 
 def trials(page):

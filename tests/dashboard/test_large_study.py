@@ -1,8 +1,6 @@
 """A study of 5,000 trials beside one of 50: its page needs no more work, also while the study computes."""
 
-import os
 import re
-import subprocess
 import sys
 import time
 from contextlib import contextmanager
@@ -11,6 +9,7 @@ import httpx
 import pytest
 from tests.dashboard.browsers import launched, watched
 from tests.dashboard.served import fed, serving
+from tests.processes import running
 
 from allweather.storage import Journal
 
@@ -32,9 +31,8 @@ def url(tmp_path_factory):
 def address(url):
     """A server in a process of its own, which takes its computations with it when it ends."""
     command = [sys.executable, "-m", "allweather.cli", "dashboard", "--storage", url, "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+    with running(command, stderr=None) as process:
         yield re.search(r"http://\S+", process.stdout.readline()).group(0).rstrip("/")
-        process.kill()
 
 
 @contextmanager

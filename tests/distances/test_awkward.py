@@ -39,6 +39,7 @@ def awkward(seed):
     ids=["tv", "chi2", "kl", "wasserstein", "mmd", "mmd-short", "mmd-matern"],
 )
 @pytest.mark.parametrize("first", range(0, 200, 50))
+@pytest.mark.slow
 def test_awkward_problems(make, first):
     for seed in range(first, first + 50):
         values, reference, radius = awkward(seed)

@@ -21,6 +21,7 @@ class HalfHellinger(Phi):
     recession: float = 1.0
 
 
+@pytest.mark.slow
 class TestHellinger(DistanceSuite):
     def make(self, radius):
         return HalfHellinger(radius)

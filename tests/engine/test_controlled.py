@@ -57,6 +57,7 @@ EVERY = [
 
 
 @pytest.mark.parametrize("method", EVERY)
+@pytest.mark.slow
 def test_every_method_plays_and_recommends(method):
     study = play(study_of(method), 9)
     table = study.trials()
@@ -134,6 +135,7 @@ def test_batches_pay_for_each_trial_and_do_not_repeat_themselves():
     "objective", [aw.DRO(aw.TotalVariation(0.3)), aw.CVaR(0.2), aw.WorstCase(), aw.DRO(aw.MMD(0.1))]
 )
 @pytest.mark.parametrize("context", [aw.Known(LAWS, samples=64), aw.KDE(64)])
+@pytest.mark.slow
 def test_every_objective_and_context_model_applies(objective, context):
     study = play(study_of("etc-ada", objective=objective, context=context), 12)
     best = study.recommend()

@@ -107,6 +107,7 @@ GRID = [{"dose": dose, "speed": speed} for dose in (1.0, 4.0, 7.0, 10.0) for spe
 
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
+@pytest.mark.slow
 def test_runs_three_steps(row):
     context, distance, objective, acquisition, surrogate = row
     wanted = WITH_DISTANCE[objective](DISTANCES[distance]()) if objective in WITH_DISTANCE else WITHOUT[objective]()
@@ -179,6 +180,7 @@ def regret(study, objective, draw, steps=18):
 
 
 @pytest.mark.parametrize("name", NOVEL)
+@pytest.mark.slow
 def test_compositions_no_paper_tried_beat_random_search(name):
     context, objective, acquisition = NOVEL[name]
 

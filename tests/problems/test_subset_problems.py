@@ -70,6 +70,7 @@ class TestEvery:
         drawn = one.draw(np.random.default_rng(3))
         assert one.space.decisions.encode(drawn).numpy() == pytest.approx(one.sample(1, np.random.default_rng(3)))
 
+    @pytest.mark.slow
     def test_expected_values_agree_with_monte_carlo(self, name):
         one = problem(name)
         draws = torch.from_numpy(one.sample(1024, np.random.default_rng(0)))
@@ -124,6 +125,7 @@ def test_data_problems_are_their_kernel_expansions(name, file):
     torch.testing.assert_close(problem(name).at(x), KernelExpansion.of(load(file))(x, NOTHING)[:, 0], rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_optima_with_every_variable_controlled():
     hartmann = SubsetJudge.of(problem("hartmann3-subsets"))
     assert hartmann.best == pytest.approx(3.86278, abs=1e-5)
@@ -149,6 +151,7 @@ def test_the_plants_peak_is_narrow():
 
 
 @pytest.mark.usefixtures("data")
+@pytest.mark.slow
 def test_on_airfoil_the_dearest_set_is_not_the_best():
     airfoil = problem("airfoil")
     judge = SubsetJudge.of(airfoil)

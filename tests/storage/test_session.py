@@ -45,10 +45,12 @@ def crash(url, kills, trials, tmp_path, name):
     return study(url, name).trials()
 
 
+@pytest.mark.slow
 def test_fifty_kills_lose_nothing_and_change_nothing(url, tmp_path, uninterrupted):
     pd.testing.assert_frame_equal(crash(url, 50, TRIALS, tmp_path, "kiosk"), uninterrupted)
 
 
+@pytest.mark.slow
 def test_twenty_kills_with_postgresql(postgresql, tmp_path, uninterrupted):
     pd.testing.assert_frame_equal(crash(postgresql, 20, TRIALS, tmp_path, "killed"), uninterrupted)
 
@@ -63,6 +65,7 @@ def whole(table, trials):
     assert later.nunique() >= 0.5 * len(later)
 
 
+@pytest.mark.slow
 def test_eight_processes_on_one_postgresql_study(postgresql, record_property):
     seconds = together(8, share, postgresql, 160, "shared")
     table = study(postgresql, "shared").trials()
@@ -70,6 +73,7 @@ def test_eight_processes_on_one_postgresql_study(postgresql, record_property):
     record_property("throughput", f"8 processes, PostgreSQL: {len(table)} trials, {len(table) / seconds:.1f} a second")
 
 
+@pytest.mark.slow
 def test_eight_processes_that_begin_at_once_make_one_database(postgresql):
     server = postgresql.replace("/postgres?", "/fresh?")
     with Database(postgresql).engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -78,6 +82,7 @@ def test_eight_processes_that_begin_at_once_make_one_database(postgresql):
     assert len(study(server, "new").trials()) >= 8
 
 
+@pytest.mark.slow
 def test_four_processes_on_one_sqlite_file(url, record_property):
     study(url)
     seconds = together(4, share, url, 80)

@@ -156,6 +156,7 @@ def test_given_noise_is_kept_however_small():
     assert posterior.fitted.noise**0.5 * posterior.data.scale == pytest.approx(0.1)
 
 
+@pytest.mark.slow
 def test_long_studies_are_fitted_to_outcomes_without_a_rhythm():
     n = 2047
     x = torch.rand(n, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))

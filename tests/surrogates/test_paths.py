@@ -30,6 +30,7 @@ def check(samples, mean, covariance):
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern32", "matern52"])
 @pytest.mark.parametrize("t", [5, 200])
+@pytest.mark.slow
 def test_paths_have_the_posteriors_mean_and_covariance(kernel, t):
     posterior = GP(kernel, lengthscales=0.4, noise=0.1).fit(table(t))
     decisions, contexts = uniform(3, 2, seed=11), uniform(2, 2, seed=12)
@@ -74,6 +75,7 @@ def test_the_same_generator_gives_the_same_path():
     assert torch.equal(*draws)
 
 
+@pytest.mark.slow
 def test_with_many_cosines_both_samplers_agree():
     posterior = GP(lengthscales=0.6, noise=0.1).fit(table(20))
     decisions, contexts = uniform(3, 2, seed=11), uniform(2, 2, seed=12)

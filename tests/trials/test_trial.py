@@ -53,7 +53,7 @@ def test_a_failed_trial_takes_its_context_and_no_outcome():
     assert failed.told(context={"demand": 0.2}).state == "failed"
     with pytest.raises(InvalidInput, match="has failed"):
         failed.told(values=(1.0,))
-    with pytest.raises(InvalidInput, match="not have an outcome"):
+    with pytest.raises(InvalidInput, match="has an outcome"):
         PLANNED.told({"demand": 0.2}, (1.0,)).told(failed=True)
     with pytest.raises(InvalidInput, match="withdrawn"):
         Trial(0, {"order": 0.3}, withdrawn=True).told(values=(1.0,))
