@@ -37,9 +37,12 @@ def pytest_addoption(parser):
 
 def pytest_ignore_collect(collection_path, config):
     """With `--fast`, skip the slow folders before they are imported."""
-    if config.getoption("--fast") and any(collection_path == ROOT / place for place in SLOW):
-        return True
-    return None
+    return True if config.getoption("--fast") and in_slow_place(collection_path) else None
+
+
+def in_slow_place(path):
+    """Whether `--fast` leaves out a path."""
+    return any(path.is_relative_to(ROOT / place) for place in SLOW)
 
 
 def pytest_collection_modifyitems(config, items):
@@ -52,7 +55,7 @@ def pytest_collection_modifyitems(config, items):
         if name in THEIRS:
             item.add_marker(pytest.mark.filterwarnings(THEIRS[name]))
     if config.getoption("--fast"):
-        slow = [item for item in items if item.get_closest_marker("slow")]
+        slow = [item for item in items if item.get_closest_marker("slow") or in_slow_place(item.path)]
         config.hook.pytest_deselected(items=slow)
         items[:] = [item for item in items if item not in set(slow)]
 
