@@ -234,6 +234,7 @@ def test_questions(terminal, folder, monkeypatch):
     assert "not overwritten" in terminal("init", typed="\n".join(answers) + "\n", code=2).err
 
 
+@pytest.mark.slow
 def test_plots(kiosk, folder):
     kiosk("plot", code=2)
     assert not list(folder.glob("*.png"))
@@ -260,6 +261,7 @@ def test_plots_without_matplotlib(kiosk, folder, monkeypatch):
     assert "allweather[plots]" in kiosk("plot", code=2).err
 
 
+@pytest.mark.slow
 def test_reports(kiosk, folder):
     kiosk("report", code=2)
     (folder / "days.csv").write_text(DAYS)

@@ -18,6 +18,7 @@ class TestMMD(DistanceSuite):
         return cp.norm(root @ q - root @ reference.weights.numpy()), []
 
 
+@pytest.mark.slow
 class TestMMDMatern(TestMMD):
     kernel = "matern52"
 

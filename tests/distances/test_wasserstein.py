@@ -23,10 +23,12 @@ class TestWasserstein(DistanceSuite):
         return cp.sum(cp.multiply(plan, costs)), marginals
 
 
+@pytest.mark.slow
 class TestWassersteinL1(TestWasserstein):
     norm = 1
 
 
+@pytest.mark.slow
 class TestWassersteinMax(TestWasserstein):
     norm = math.inf
 
