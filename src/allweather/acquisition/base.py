@@ -44,10 +44,11 @@ class Belief:
     generator: Generator
     """The only source of randomness."""
     context_model: ContextModel | None = None
-    """Where the reference comes from; None where the context itself is known, or is not looked at."""
-
+    """The model of the reference; None where the context itself is known, or ignored."""
     averaged: Posterior | None = None
     """The surrogate averaged over hyperparameters, which intervals are drawn from; the surrogate itself if None."""
+    bound: Field | None = None
+    """The posterior bound to the reference's points, where it was bound before."""
 
     def laws(self, count: int, generator: Generator) -> Tensor:
         """Draws (count, n) of the reference's weights; the same for all where the law is not learned.
@@ -66,10 +67,8 @@ class Belief:
         if thinned is None:
             return None
         chosen, reference = thinned
-        belief = replace(self, reference=reference)
-        if "field" in self.__dict__:  # else it is made for the fewer contexts, if ever
-            belief.__dict__["field"] = self.field.rough(chosen)
-        return belief
+        known = "field" in vars(self)  # else it is bound to the fewer contexts, if ever
+        return replace(self, reference=reference, bound=self.field.rough(chosen) if known else None)
 
     @property
     def step(self) -> int:
@@ -79,7 +78,7 @@ class Belief:
     @cached_property
     def field(self) -> Field:
         """The posterior bound to the reference's points, once."""
-        return self.surrogate.field(self.reference.points)
+        return self.surrogate.field(self.reference.points) if self.bound is None else self.bound
 
     def band(self, decisions: Tensor, width: float = 0.0) -> Band:
         """The functions within `width` standard deviations of the posterior mean."""

@@ -18,7 +18,7 @@ FEATURES = 256
 
 @dataclass(frozen=True)
 class ObjectiveUCB(Acquisition):
-    """An upper confidence bound of the objective, from the objective's own posterior (MATH).
+    """An upper confidence bound of the objective, from the objective's own posterior.
 
     `UCB` raises the outcome in every context at once; the outcomes of different contexts do not move together, so its
     bound is too high. Here the standard deviation is that of the objective:

@@ -203,7 +203,7 @@ def _of_upper(limit: Ceiling | None) -> Callable[[Band], Tensor] | None:
 def flattened(distance: Distance, band: Band) -> Tensor:
     """The function (..., n) in the band for which v falls slowest with the radius.
 
-    For total variation with m the least upper bound it is `max(lower, m)` (MATH; brute force never beats it): below m
+    For total variation with m the least upper bound it is `max(lower, m)` (brute force never beats it): below m
     no value can stay, and values above it only widen the gap. Other distances have no closed form; the upper bound
     stands in for it, as in bocu's UCB-BOCU-2.
     """

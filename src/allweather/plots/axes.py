@@ -8,11 +8,9 @@ import numpy as np
 
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
-from allweather.plots.labels import distance_label, format_row, format_value, objective_label
 from allweather.space import Box
 from allweather.space.variables import Choice, Context, Integer, Real, Value, Variable
 
-measured, told, short, worded = distance_label, format_row, format_value, objective_label  # former names
 MAX_INTEGERS = 64
 """Integers with a position of their own, at most."""
 

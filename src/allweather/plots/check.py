@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allweather.plots.axes import short
+from allweather.plots.labels import format_value
 from allweather.plots.marks import BLUE, GREY, Bars, Dots, Line, Panel
 from allweather.plots.picture import Picture
 from allweather.study import Study
@@ -28,7 +28,8 @@ def check(study: Study) -> Picture:
     observed, predicted = table["observed"].to_numpy(), table["predicted"].to_numpy()
     ends = np.array([observed.min(), observed.max()]) if len(table) else np.zeros(2)
     texts = [
-        f"observed {short(float(a))}, predicted {short(float(b))}" for a, b in zip(observed, predicted, strict=True)
+        f"observed {format_value(float(a))}, predicted {format_value(float(b))}"
+        for a, b in zip(observed, predicted, strict=True)
     ]
     against = Panel(
         "Predicted from all other outcomes",
@@ -47,7 +48,7 @@ def check(study: Study) -> Picture:
         "residual in standard deviations",
         (
             Line(quantiles, quantiles, "as uncertain as it says", GREY, "dash"),
-            Dots(quantiles, order, "residual", BLUE, texts=[short(float(each)) for each in order]),
+            Dots(quantiles, order, "residual", BLUE, texts=[format_value(float(each)) for each in order]),
         ),
     )
     return Picture("Check", str(found), (against, residuals, _importance(dict(found.importance))))

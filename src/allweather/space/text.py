@@ -58,6 +58,3 @@ def describe(variable: Variable) -> str:
     limits: Any = inner
     kind = "integer, " if isinstance(inner, Integer) else "log scale, " if limits.log else ""
     return f"{role}, {kind}{limits.lower:g} to {limits.upper:g}"
-
-
-described = describe
