@@ -16,6 +16,7 @@ SLOW = (
     "src/allweather/benchmark",
     "src/allweather/dashboard",
     "src/allweather/integrations",
+    "src/allweather/plots",
     "src/allweather/testing",
     "tests/benchmark",
     "tests/cli/test_running.py",
