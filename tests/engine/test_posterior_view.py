@@ -56,7 +56,7 @@ def test_objectives_lie_in_their_intervals_and_the_best_decision_is_best(outlook
     assert (found.middle <= found.high).all()
     assert found.middle[0] >= found.middle[1:].max() - 0.05
     again = outlook.objectives([outlook.decision])
-    assert again.middle[0] == found.middle[0]
+    assert again.middle[0] == pytest.approx(found.middle[0], rel=1e-9)  # the same draws, however many decisions
 
 
 def test_minimising_is_the_mirror_image(outlook):

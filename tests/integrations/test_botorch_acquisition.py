@@ -127,7 +127,7 @@ def test_input_perturbations_may_have_weights():
     ("change", "said"),
     [
         ({"model": "gp"}, r"model=...\)` must be a BoTorch model"),
-        ({"model": fitted(SEEN, input_transform=AppendFeatures(REFERENCE.points))}, "not append contexts itself"),
+        ({"model": fitted(SEEN, input_transform=AppendFeatures(REFERENCE.points))}, "not append contexts, since those of the reference are used"),
         ({"model": SingleTaskGP(SEEN.joint, SEEN.values[:, None].expand(-1, 2))}, "have one outcome, got 2"),
         ({"observations": SEEN.joint}, r"observations=...\)` must be Observations"),
         ({"acquisition": "ucb"}, r"acquisition=...\)` must be an acquisition"),

@@ -163,10 +163,12 @@ def centre_and_scale(values: Tensor) -> tuple[float, float]:
 
 def _root(covariance: Tensor) -> Tensor:
     """A root (b, r, r) of covariances (b, r, r) that rounding may have made indefinite."""
-    jitter = 1e-9 * covariance.diagonal(dim1=-2, dim2=-1).amax() * torch.eye(covariance.shape[-1], dtype=torch.float64)
+    largest = covariance.diagonal(dim1=-2, dim2=-1).amax(-1)[:, None, None]
+    jitter = 1e-9 * largest * torch.eye(covariance.shape[-1], dtype=torch.float64)
     root: Tensor
     root, failed = torch.linalg.cholesky_ex(covariance + jitter)
-    if bool((failed != 0).any()):
-        variances, axes = torch.linalg.eigh(covariance)
-        root = axes * variances.clamp_min(0).sqrt()[:, None, :]
+    broken = failed != 0
+    if bool(broken.any()):
+        variances, axes = torch.linalg.eigh(covariance[broken])
+        root[broken] = axes * variances.clamp_min(0).sqrt()[:, None, :]
     return root
