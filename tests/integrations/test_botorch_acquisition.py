@@ -127,7 +127,10 @@ def test_input_perturbations_may_have_weights():
     ("change", "said"),
     [
         ({"model": "gp"}, r"model=...\)` must be a BoTorch model"),
-        ({"model": fitted(SEEN, input_transform=AppendFeatures(REFERENCE.points))}, "not append contexts, since those of the reference are used"),
+        (
+            {"model": fitted(SEEN, input_transform=AppendFeatures(REFERENCE.points))},
+            "not append contexts, since those of the reference are used",
+        ),
         ({"model": SingleTaskGP(SEEN.joint, SEEN.values[:, None].expand(-1, 2))}, "have one outcome, got 2"),
         ({"observations": SEEN.joint}, r"observations=...\)` must be Observations"),
         ({"acquisition": "ucb"}, r"acquisition=...\)` must be an acquisition"),
@@ -170,7 +173,9 @@ def loop(seed, propose, recommend):
 
 def ours(acquisition, objective=OBJECTIVE):
     def build(table, seed):
-        reference = aw.KDE(128).reference(table.seen, len(table), torch.Generator().manual_seed(seed))
+        reference = aw.KDE(128, bandwidth="silverman", bounds="clip").reference(
+            table.seen, len(table), torch.Generator().manual_seed(seed)
+        )
         return RobustAcquisition(aw.GP().fit(table), table, acquisition, objective, reference, seed=seed)
 
     return build
