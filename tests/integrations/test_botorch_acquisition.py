@@ -129,7 +129,7 @@ def test_input_perturbations_may_have_weights():
         ({"model": "gp"}, r"model=...\)` must be a BoTorch model"),
         (
             {"model": fitted(SEEN, input_transform=AppendFeatures(REFERENCE.points))},
-            "not append contexts, since those of the reference are used",
+            "not append contexts",
         ),
         ({"model": SingleTaskGP(SEEN.joint, SEEN.values[:, None].expand(-1, 2))}, "have one outcome, got 2"),
         ({"observations": SEEN.joint}, r"observations=...\)` must be Observations"),
