@@ -257,7 +257,7 @@ class TestTell:
         assert len(study._history.observations.seen) == 1
         other = study.ask()
         study.tell(other, 1.0, context={"demand": 0.3})
-        with pytest.raises(aw.InvalidInput, match="have an outcome"):
+        with pytest.raises(aw.InvalidInput, match="has an outcome"):
             study.tell(other, failed=True)
 
     @pytest.mark.parametrize("value", [np.float64(1.0), np.array(1.0), np.array([1.0]), torch.tensor(1.0), 1, (1.0,)])

@@ -176,7 +176,8 @@ def test_what_is_no_recipe(text):
 
 def test_every_part_refuses_words_for_numbers():
     for key, family in (("objective", aw.Objective), ("context", aw.ContextModel), ("acquisition", aw.Acquisition)):
-        for name, member in family._members.items():
+        ours = {name: each for name, each in family._members.items() if each.__module__.startswith("allweather.")}
+        for name, member in ours.items():  # other tests register parts of their own
             for field in dataclasses.fields(member):
                 table = {"name": name, field.name: {"name": "nothing of the kind"}}
                 with pytest.raises(aw.InvalidInput):
