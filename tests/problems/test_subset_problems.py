@@ -190,7 +190,7 @@ HARTMANN = problem("hartmann3-subsets")
         (lambda: HARTMANN.averaged(["x9"]), "must be among ['x1', 'x2', 'x3'], got ['x9']"),
         (
             lambda: HARTMANN.observe({"x1": 0.5, "x2": 0.5}, {"x2": 0.5, "x3": 0.5}, np.random.default_rng()),
-            "must name only variables that were left alone, got ['x2']",
+            "must name only variables that are not controlled, got ['x2']",
         ),
         (lambda: HARTMANN.observe({"x1": 0.5}, {"x2": 0.5}, np.random.default_rng()), "lacks 'x3'"),
         (lambda: dataclasses.replace(HARTMANN, laws={}), "`SubsetProblem(laws=...)` must name exactly"),

@@ -52,7 +52,7 @@ class Recommendation:
     radius: float
     """That of `worst`."""
     control: tuple[str, ...] = ()
-    """With control sets: the variables to decide; the others are left alone."""
+    """With control sets: the variables to control; the others are not controlled."""
     cost: float | None = None
     """What deciding them costs."""
     frontier: pd.DataFrame | None = None
