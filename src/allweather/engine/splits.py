@@ -99,8 +99,8 @@ class SplitHistory(History):
 def left_alone(rows: Sequence[Mapping[str, Value]], box: Box) -> Tensor:
     """Return contexts (m, d_c) to learn the law of a box's variables from, given the context of each trial.
 
-    Trials that left all of them alone count as they are. While these are fewer than 5, the newest values of each
-    variable when it was not controlled are combined at random; a variable that was always controlled is taken as uniform.
+    Trials that controlled none of them count as they are. While these are fewer than 5, the newest uncontrolled values
+    of each variable are combined at random; a variable that was always controlled is taken as uniform.
     """
     together = [{name: row[name] for name in box} for row in rows if all(name in row for name in box)]
     if len(together) >= ENOUGH or not len(box):
