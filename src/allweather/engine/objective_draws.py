@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from allweather._utils.timing import threads
 from allweather.acquisition import Belief
 from allweather.distances import MMD, Phi, Wasserstein
-from allweather.objectives import Objective
+from allweather.objectives import Objective, RobustSatisficing
 
 DRAWS = 257
 """Draws of the objective; an odd number has a middle, whichever way one looks."""
@@ -32,7 +32,8 @@ def objective_draws(belief: Belief, decisions: Tensor) -> Tensor:
         decisions: (b, d_x) in the unit cube.
     """
     seed = belief.generator.initial_seed()
-    laws = belief.laws(_laws_for(belief.objective), _stream(seed))
+    costly = is_costly(belief.objective)  # the law is then taken as known
+    laws = belief.reference.weights[None] if costly else belief.laws(_laws_for(belief.objective), _stream(seed))
     most = max(1, BLOCK // (DRAWS * len(belief.reference.points)))
     with threads(1):  # many small computations
         return torch.cat([_drawn(belief, rows, laws, seed) for rows in decisions.split(most)], dim=1)
@@ -51,6 +52,11 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, seed: int) -> Tensor
                 values[place :: len(laws)], belief.reference._replace(weights=law)
             )
         return found
+
+
+def is_costly(objective: Objective) -> bool:
+    """Whether an objective searches over radii of worst cases that are iterative themselves."""
+    return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, SLOW)
 
 
 def _laws_for(objective: Objective) -> int:

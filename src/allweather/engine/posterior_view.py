@@ -16,7 +16,7 @@ from allweather.contexts import Reference
 from allweather.distances import Distance, TotalVariation, Worst
 from allweather.engine.check import reliability_warning
 from allweather.engine.gain import SPREAD, Gain, gain_left
-from allweather.engine.objective_draws import SLOW, objective_draws
+from allweather.engine.objective_draws import SLOW, is_costly, objective_draws
 from allweather.engine.recommendation import LEVEL, Recommendation
 from allweather.objectives import Expectation
 from allweather.space import Row, Space
@@ -154,7 +154,8 @@ class Outlook:
         decision, distance = self.decision, self.distance
         shifts = _radii(distance) if radii is None else radii
         (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([decision]))
-        worst, gain = self.worst(decision, [distance.number]).weights[0], self.gain()
+        worst = self.worst(decision, [distance.number]).weights[0]
+        gain = None if is_costly(self.belief.objective) else self.gain()
         return Recommendation(
             decision=decision,
             value=middle,
@@ -167,8 +168,8 @@ class Outlook:
             control=self.control,
             cost=self.cost,
             frontier=self.frontier,
-            possible_gain=gain.possible,
-            expected_gain=gain.expected,
+            possible_gain=None if gain is None else gain.possible,
+            expected_gain=None if gain is None else gain.expected,
             warning=reliability_warning(self.belief.surrogate),
         )
 
