@@ -14,10 +14,12 @@ from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Best, Search
 from allweather.contexts import ContextModel, Forecast, Reference
 from allweather.engine.check import Check, check_model
+from allweather.engine.choice import likely_best
 from allweather.engine.pending import condition_on_pending, keep_apart
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import require
 from allweather.methods.composition import Parts
+from allweather.methods.defaults import LEGACY
 from allweather.objectives import Expectation, Objective
 from allweather.schedules import Progress
 from allweather.space import Space
@@ -126,13 +128,18 @@ class Engine:
         return self.search.sample(n, self.generator(DESIGN, 0))
 
     def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
-        """Return the posterior view, with the decision whose objective is best under the posterior mean."""
+        """Return the posterior view, with the decision whose objective is best under the posterior.
+
+        Published methods, and studies of release 0.1, recommend by the posterior mean function.
+        """
         parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
         generator = self.generator(RECOMMEND, history.revision)
         posterior = self.posterior(history)
         belief = self.belief(history, posterior, parts, generator, situation)
         belief = replace(belief, averaged=self.averaged(history, posterior))
         best, limits = self.best_expected(belief).decision, self.search.constraints
+        if self.parts.goal != LEGACY:
+            best = likely_best(belief, best, self.search)
         return Outlook(history.space, history.sign, belief, best, constraints=limits)
 
     def best_expected(self, belief: Belief) -> Best:

@@ -21,8 +21,8 @@ BLOCK = 2**22
 """Values of the function that are held at a time."""
 
 
-def objective_draws(belief: Belief, decisions: Tensor) -> Tensor:
-    """Posterior draws (257, b) of the objective of decisions (b, d_x).
+def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS) -> Tensor:
+    """Posterior draws (count, b) of the objective of decisions (b, d_x).
 
     The k-th draw is the objective of the k-th draw of the function under the k-th draw of the context distribution, the
     same two for all decisions: so decisions are compared, not draws.
@@ -30,20 +30,25 @@ def objective_draws(belief: Belief, decisions: Tensor) -> Tensor:
     Args:
         belief: what is known about the function and the context.
         decisions: (b, d_x) in the unit cube.
+        count: how many draws.
     """
     seed = belief.generator.initial_seed()
     costly = is_costly(belief.objective)  # the law is then taken as known
-    laws = belief.reference.weights[None] if costly else belief.laws(_laws_for(belief.objective), _stream(seed))
-    most = max(1, BLOCK // (DRAWS * len(belief.reference.points)))
+    laws = (
+        belief.reference.weights[None]
+        if costly
+        else belief.laws(min(_laws_for(belief.objective), count), _stream(seed))
+    )
+    most = max(1, BLOCK // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
-        return torch.cat([_drawn(belief, rows, laws, seed) for rows in decisions.split(most)], dim=1)
+        return torch.cat([_drawn(belief, rows, laws, count, seed) for rows in decisions.split(most)], dim=1)
 
 
-def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, seed: int) -> Tensor:
+def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: int) -> Tensor:
     points, weights = belief.reference
     surrogate = belief.averaged or belief.surrogate
     with torch.no_grad():
-        values = surrogate.draws(decisions, points, DRAWS, Generator().manual_seed(seed))  # (DRAWS, b, n)
+        values = surrogate.draws(decisions, points, count, Generator().manual_seed(seed))  # (count, b, n)
         if bool((laws == weights).all()):
             return belief.objective(values, belief.reference)
         found = values.new_empty(values.shape[:2])

@@ -87,6 +87,7 @@ class Composition:
             acquisition=self.acquisition or usual.acquisition,
             surrogate=surrogate.on(space).facing(sign),
             space=space,
+            goal=self.goal,
         )
 
 
@@ -100,6 +101,8 @@ class Parts:
     acquisition: Acquisition
     surrogate: Surrogate
     space: Space
+    goal: str = EVERY_TRIAL
+    """That of the composition."""
 
     def context_model(self, forecast: ContextModel | None = None) -> ContextModel | None:
         """Return the model of the coming context: the forecast, or where there is none the composition's own."""

@@ -85,21 +85,42 @@ def truncated_root(factor: Factor, points: Tensor, limit: int, tolerance: float 
         limit: the largest number of columns.
         tolerance: columns are added until every point lacks less variance than this.
     """
-    n = len(points)
-    remaining = torch.ones(n, dtype=torch.float64)
-    columns = torch.empty(limit, n, dtype=torch.float64)
+    return truncated_roots(factor, points[None], limit, tolerance)[0]
+
+
+def truncated_roots(
+    factor: Factor, points: Tensor, limit: int, tolerance: float = TOLERANCE
+) -> list[tuple[Tensor, Tensor]]:
+    """The truncated roots of several sets of points at once, each (n, r) with the variances (n,) it lacks.
+
+    Args:
+        factor: the correlation.
+        points: (m, n, d) scaled points, m sets of them.
+        limit: the largest number of columns.
+        tolerance: columns are added until every point of a set lacks less variance than this.
+    """
+    m, n, _ = points.shape
+    sets = torch.arange(m)
+    remaining = torch.ones(m, n, dtype=torch.float64)
+    columns = torch.empty(m, limit, n, dtype=torch.float64)
+    ranks = [limit] * m
     for rank in range(limit):
-        pivot = int(remaining.argmax())
-        variance = float(remaining[pivot])
-        if variance <= tolerance:
-            return columns[:rank].T.contiguous(), remaining.clamp_min(0)
-        row = factor.of((points - points[pivot]).square().sum(-1))
+        variances, pivots = remaining.max(-1)
+        unfinished = variances > tolerance
+        for done in (~unfinished).nonzero().flatten().tolist():
+            ranks[done] = min(ranks[done], rank)
+        if not bool(unfinished.any()):
+            break
+        row = factor.of((points - points[sets, pivots][:, None]).square().sum(-1))
         if rank:
-            row.addmv_(columns[:rank].T, columns[:rank, pivot], alpha=-1)
-        columns[rank] = row.div_(variance**0.5)
+            row.sub_((columns[sets, :rank, pivots][:, None] @ columns[:, :rank])[:, 0])
+        # What is finished gets columns of zeros.
+        row.mul_((unfinished / variances.clamp_min(tolerance).sqrt())[:, None])
+        columns[:, rank] = row
         remaining.addcmul_(row, row, value=-1)
-        remaining[pivot] = 0
-    return columns.T.contiguous(), remaining.clamp_min(0)
+        remaining[sets[unfinished], pivots[unfinished]] = 0
+    lacking = remaining.clamp_min(0)
+    return [(columns[each, : ranks[each]].T.contiguous(), lacking[each]) for each in range(m)]
 
 
 def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:

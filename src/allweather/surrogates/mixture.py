@@ -11,8 +11,9 @@ from torch import Generator, Tensor
 
 from allweather.surrogates.base import Paths, Posterior
 from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.low_rank import truncated_roots
 from allweather.surrogates.mixture_field import MixtureField
-from allweather.surrogates.posterior import ProductPosterior
+from allweather.surrogates.posterior import DRAW_RANK, DRAW_TOLERANCE, ProductPosterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,13 @@ class MixturePosterior(Posterior):
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the parts, as many of each, in no order."""
         shares = self._shares(count, generator)
-        drawn = [part.draws(decisions, contexts, n, generator) for part, n in zip(self.parts, shares, strict=True) if n]
+        parts = [(part, n) for part, n in zip(self.parts, shares, strict=True) if n]
+        points = torch.stack([part.scaled_contexts(contexts) for part, _ in parts])
+        roots = truncated_roots(parts[0][0].data.kernel.factor, points, DRAW_RANK, DRAW_TOLERANCE)
+        drawn = [
+            part.draws_with(root, decisions, contexts, n, generator)
+            for (part, n), root in zip(parts, roots, strict=True)
+        ]
         return torch.cat(drawn)[torch.randperm(count, generator=generator)]
 
     def given(self, points: Tensor, values: Tensor | None = None) -> MixturePosterior:

@@ -62,10 +62,21 @@ class ProductPosterior(Posterior):
         The context kernel is approximated by a root of at most 96 columns; the variance that it lacks, below 1e-6 of
         the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost.
         """
-        data, kernel = self.data, self.data.kernel
-        _, anchors = kernel.scaled(data.points)
-        scaled = contexts / kernel.lengthscales[kernel.split :]
-        root, lacking = truncated_root(kernel.factor, torch.cat([scaled, anchors]), DRAW_RANK, DRAW_TOLERANCE)
+        factor, points = self.data.kernel.factor, self.scaled_contexts(contexts)
+        root = truncated_root(factor, points, DRAW_RANK, DRAW_TOLERANCE)
+        return self.draws_with(root, decisions, contexts, count, generator)
+
+    def scaled_contexts(self, contexts: Tensor) -> Tensor:
+        """Contexts (n, d_c), and below them those of the data, divided by their lengthscales."""
+        kernel = self.data.kernel
+        _, anchors = kernel.scaled(self.data.points)
+        return torch.cat([contexts / kernel.lengthscales[kernel.split :], anchors])
+
+    def draws_with(
+        self, truncated: tuple[Tensor, Tensor], decisions: Tensor, contexts: Tensor, count: int, generator: Generator
+    ) -> Tensor:
+        """`draws` with the root of the context kernel at `scaled_contexts`, and the variances that it lacks."""
+        data, kernel, (root, lacking) = self.data, self.data.kernel, truncated
         n, rank = len(contexts), root.shape[1]
         rows, at_data = root[:n], root[n:]
         near = self.field(contexts[:1]).near(decisions)  # (b, t)

@@ -89,6 +89,19 @@ class Search:
             return self.candidates[torch.cat([torch.zeros(0, dtype=torch.long), *orders])[:n]]
         return torch.from_numpy(self.region.spread(n, generator))
 
+    def around(self, decision: Tensor, step: float, n: int, generator: torch.Generator) -> Tensor:
+        """Legal and feasible decisions (at most n, d) near a decision (d,); it is the first of them.
+
+        Args:
+            decision: (d,) legal and feasible.
+            step: standard deviation of the distance in each column.
+            n: how many to draw; those that are not feasible are left out.
+            generator: the source of randomness.
+        """
+        moved = decision + step * torch.randn(n, len(decision), generator=generator, dtype=torch.float64)
+        near = self._near(torch.cat([decision[None], moved.clamp(0, 1)]))
+        return torch.from_numpy(_distinct(near))
+
     def best(self, function: Score, generator: torch.Generator, near: Tensor | None = None) -> Best:
         """The decision with the largest score.
 

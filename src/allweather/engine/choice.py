@@ -1,0 +1,47 @@
+"""The decision to recommend: where objectives are not linear, the posterior mean function says too much."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from allweather.acquisition import Belief
+from allweather.acquisition.optimize import Search
+from allweather.engine.objective_draws import DRAWS, is_costly, objective_draws
+from allweather.objectives import Expectation
+
+TRIED, SPREAD = 32, 32
+"""Decisions compared: tried ones that look best, and ones spread over all."""
+SCREENED, FINALISTS = 97, 6
+"""Draws of their objectives on few contexts, and how many of the best are compared with all draws and contexts."""
+STEPS = (0.1, 0.03)
+"""Standard deviations of the steps around the best of them, in the unit cube."""
+
+
+def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
+    """Return the decision (d_x,) whose objective has the largest posterior median, among candidates.
+
+    A worst case of the posterior mean function is no worst case of the function: where nothing was tried the mean is
+    flat, so the worst case looks as good as the mean. The median of the objective itself allows for what is not known.
+
+    Args:
+        belief: what is known about the function and the context.
+        first: (d_x,) the decision whose objective is best under the posterior mean.
+        search: the legal decisions.
+    """
+    if type(belief.objective) is Expectation or is_costly(belief.objective):  # linear; or it would take too long
+        return first
+    rough = belief.rough() or belief
+    decisions = torch.cat([first[None], rough.incumbents(TRIED), search.sample(SPREAD, belief.generator)])
+    medians = _medians(rough, decisions, SCREENED)
+    for step in STEPS if search.candidates is None else ():
+        near = search.around(decisions[medians.argmax()], step, SPREAD, belief.generator)
+        decisions = torch.cat([decisions, near])
+        medians = torch.cat([medians, _medians(rough, near, SCREENED)])
+    finalists = decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]
+    return finalists[_medians(belief, finalists, DRAWS).argmax()]
+
+
+def _medians(belief: Belief, decisions: Tensor, count: int) -> Tensor:
+    """Posterior medians (b,) of the objectives of decisions (b, d_x)."""
+    return objective_draws(belief, decisions, count).median(0).values
