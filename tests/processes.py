@@ -60,11 +60,12 @@ def watched(started):
         subprocess.Popen.__init__ = begin
         for process in started:
             if process.poll() is None:
-                for child in descendants(process.pid):
+                children = descendants(process.pid)
+                process.kill()  # first: a parent that waits for a child would end by itself
+                process.wait()
+                for child in children:
                     with suppress(ProcessLookupError, PermissionError):
                         os.kill(child, signal.SIGKILL)
-                process.kill()
-                process.wait()
 
 
 def descendants(process):
