@@ -88,12 +88,30 @@ class Phi(Distance):
         # Fenchel-Young holds with equality at the ratio
         return (s * ratio - conjugate).detach(), ratio.detach(), curvature
 
-    def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
-        f, p = values.detach(), reference.weights
+    def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
+        """From the dual: the least price of a unit of divergence at which no tilt stays below the target."""
+        flat, p = values.reshape(-1, values.shape[-1]), reference.weights
+        f = flat.detach()
+        reachable, floor, height, scale = self._heights(f, p)
+        lowest, aim = floor.squeeze(-1), (target - floor.squeeze(-1)) / scale.squeeze(-1)
+        between = (target > lowest) & (target < f @ p)
+        price, slope = torch.zeros_like(aim), torch.zeros_like(f)
+        for rows in between.nonzero().flatten().split(self._rows(f.shape[-1])):
+            tilt = _Tilt(self, height[rows] / scale[rows], p, aim[rows])
+            price[rows], slope[rows] = tilt.price()
+        price = with_gradient(price * scale.squeeze(-1), lambda: slope, flat)
+        return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
+
+    def _heights(self, f: Tensor, p: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Where mass may go (n,), the lowest value there (b, 1), values above it (b, n), and the largest of these."""
         reachable = (p > 0) | torch.full_like(p, math.isfinite(self.recession), dtype=torch.bool)
         floor = lowest_on_support(f, reachable.to(p.dtype))
         height = torch.where(reachable, f - floor, 0.0)
-        scale = height.amax(-1, keepdim=True)
+        return reachable, floor, height, height.amax(-1, keepdim=True)
+
+    def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
+        f, p = values.detach(), reference.weights
+        reachable, floor, height, scale = self._heights(f, p)
         collapsed, ceiling = self._collapsed(height, reference, reachable)
         exhausted = radius >= ceiling - ROUNDING
         untouched = (radius == 0) & ~exhausted & (self.rate < 1)
@@ -139,7 +157,10 @@ class _Found(NamedTuple):
 
 
 class _Tilt:
-    """Finds theta and c with `q/p = (phi*)'(c - theta height)`, mass one and divergence equal to the radius."""
+    """Finds theta and c with `q/p = (phi*)'(c - theta height)`, mass one and divergence equal to the radius.
+
+    For a price, `radius` is the value to reach.
+    """
 
     def __init__(self, distance: Phi, height: Tensor, p: Tensor, radius: Tensor) -> None:
         self.distance, self.radius = distance, radius
@@ -156,6 +177,22 @@ class _Tilt:
         jump = divergence - divergence_below
         share = torch.where(jump > 0, (self.radius - divergence_below) / jump, 1.0).clamp(0, 1)[:, None]
         return _Found(above.exp(), share * weights + (1 - share) * weights_below, curvature, spilling, lowest)
+
+    def price(self) -> tuple[Tensor, Tensor]:
+        """The k (b,) at which the least `E_q height + k divergence(q)` is `radius`, and its derivative in the heights.
+
+        That least value is concave in k, with the divergence of its q as slope.
+        """
+
+        def excess(log_theta: Tensor) -> tuple[Tensor, Tensor]:
+            divergence, _, weights, *_ = self._at(log_theta.exp())
+            paid = divergence / log_theta.exp()
+            return self.radius - (weights * self.height).sum(-1) - paid, paid
+
+        low = torch.full_like(self.radius, -LARGEST_LOG_TILT)
+        _, log_theta = increasing_root(excess, low, -low, torch.zeros_like(low))
+        divergence, _, weights, *_ = self._at(log_theta.exp())
+        return (-log_theta).exp(), -weights / divergence[:, None].clamp_min(1e-300)
 
     def _excess(self, log_theta: Tensor) -> tuple[Tensor, Tensor]:
         theta = log_theta.exp()

@@ -61,7 +61,7 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: in
 
 def is_costly(objective: Objective) -> bool:
     """Whether an objective searches over radii of worst cases that are iterative themselves."""
-    return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, SLOW)
+    return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, MMD)
 
 
 def _laws_for(objective: Objective) -> int:
