@@ -125,7 +125,9 @@ class Distance(Named, ABC):
         # The best line through (0, target) touches v where v's own tangent starts at the target.
         if self.rate < 1:  # v is smooth and the line's slope stationary: half the digits of the radius are enough
             high = reach[where].clamp_min(1e-300).log()
-            radius = crossing(lambda r: self._tangent(f, reference, target, r.exp()), high.clamp_max(0) - 60, high).exp()
+            radius = crossing(
+                lambda r: self._tangent(f, reference, target, r.exp()), high.clamp_max(0) - 60, high
+            ).exp()
         else:  # v may have a kink there
             between = (target > lowest) & (target < f @ reference.weights)
             radius = reach[where].clamp_min(1e-300)

@@ -92,7 +92,7 @@ class Phi(Distance):
         """From the dual: the least price of a unit of divergence at which no tilt stays below the target."""
         flat, p = values.reshape(-1, values.shape[-1]), reference.weights
         f = flat.detach()
-        reachable, floor, height, scale = self._heights(f, p)
+        _, floor, height, scale = self._heights(f, p)
         lowest, aim = floor.squeeze(-1), (target - floor.squeeze(-1)) / scale.squeeze(-1)
         between = (target > lowest) & (target < f @ p)
         price, slope = torch.zeros_like(aim), torch.zeros_like(f)

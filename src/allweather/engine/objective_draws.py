@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 from allweather._utils.timing import threads
 from allweather.acquisition import Belief
 from allweather.distances import MMD, Phi, Wasserstein
-from allweather.objectives import Objective, RobustSatisficing
+from allweather.objectives import Expectation, Objective, RobustSatisficing
 
 DRAWS = 257
 """Draws of the objective; an odd number has a middle, whichever way one looks."""
@@ -51,6 +51,8 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: in
         values = surrogate.draws(decisions, points, count, Generator().manual_seed(seed))  # (count, b, n)
         if bool((laws == weights).all()):
             return belief.objective(values, belief.reference)
+        if type(belief.objective) is Expectation:
+            return torch.einsum("kbn,kn->kb", values, laws[torch.arange(count) % len(laws)])
         found = values.new_empty(values.shape[:2])
         for place, law in enumerate(laws):
             found[place :: len(laws)] = belief.objective(

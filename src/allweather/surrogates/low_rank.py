@@ -85,42 +85,60 @@ def truncated_root(factor: Factor, points: Tensor, limit: int, tolerance: float 
         limit: the largest number of columns.
         tolerance: columns are added until every point lacks less variance than this.
     """
-    return truncated_roots(factor, points[None], limit, tolerance)[0]
+    root, lacking, _ = _pivoted(factor, points, limit, tolerance)
+    return root, lacking
 
 
 def truncated_roots(
     factor: Factor, points: Tensor, limit: int, tolerance: float = TOLERANCE
 ) -> list[tuple[Tensor, Tensor]]:
-    """The truncated roots of several sets of points at once, each (n, r) with the variances (n,) it lacks.
+    """Roots (n, r) of several scalings of the same points, and the variances (n,) that each lacks.
+
+    All roots have the same pivots, chosen where every column is scaled as in the roughest of them.
 
     Args:
         factor: the correlation.
-        points: (m, n, d) scaled points, m sets of them.
+        points: (m, n, d) points, scaled in m ways.
         limit: the largest number of columns.
-        tolerance: columns are added until every point of a set lacks less variance than this.
+        tolerance: columns are added until every point lacks less variance than this.
+
+    Example:
+        >>> points = torch.linspace(0, 1, 50, dtype=torch.float64)[:, None] * torch.tensor([1.0, 3.0])[:, None, None]
+        >>> [(root.shape, bool(lacking.max() < 1e-4)) for root, lacking in truncated_roots(Factor(2.5), points, 12)]
+        [(torch.Size([50, 12]), True), (torch.Size([50, 12]), False)]
     """
-    m, n, _ = points.shape
-    sets = torch.arange(m)
-    remaining = torch.ones(m, n, dtype=torch.float64)
-    columns = torch.empty(m, limit, n, dtype=torch.float64)
-    ranks = [limit] * m
+    *_, pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance)  # distances from 0 grow as all others
+    rows = factor.of(_squared(points[:, pivots], points))  # (m, r, n)
+    inner = rows[:, :, pivots] + 1e-9 * torch.eye(len(pivots), dtype=torch.float64)
+    roots = torch.linalg.solve_triangular(torch.linalg.cholesky(inner), rows, upper=False).mT
+    return list(zip(roots, (1 - roots.square().sum(-1)).clamp_min(0), strict=True))
+
+
+def _squared(a: Tensor, b: Tensor) -> Tensor:
+    """Squared distances (m, r, n) of points (m, r, d) and (m, n, d)."""
+    lengths = a.square().sum(-1)[..., None] + b.square().sum(-1)[:, None]
+    return torch.baddbmm(lengths, a, b.mT, alpha=-2).clamp_min_(0)
+
+
+def _pivoted(factor: Factor, points: Tensor, limit: int, tolerance: float) -> tuple[Tensor, Tensor, Tensor]:
+    """The truncated root (n, r), the variances (n,) it lacks, and its pivots (r,)."""
+    n = len(points)
+    remaining = torch.ones(n, dtype=torch.float64)
+    columns = torch.empty(limit, n, dtype=torch.float64)
+    pivots: list[int] = []
     for rank in range(limit):
-        variances, pivots = remaining.max(-1)
-        unfinished = variances > tolerance
-        for done in (~unfinished).nonzero().flatten().tolist():
-            ranks[done] = min(ranks[done], rank)
-        if not bool(unfinished.any()):
+        pivot = int(remaining.argmax())
+        variance = float(remaining[pivot])
+        if variance <= tolerance:
             break
-        row = factor.of((points - points[sets, pivots][:, None]).square().sum(-1))
+        row = factor.of((points - points[pivot]).square().sum(-1))
         if rank:
-            row.sub_((columns[sets, :rank, pivots][:, None] @ columns[:, :rank])[:, 0])
-        # What is finished gets columns of zeros.
-        row.mul_((unfinished / variances.clamp_min(tolerance).sqrt())[:, None])
-        columns[:, rank] = row
+            row.addmv_(columns[:rank].T, columns[:rank, pivot], alpha=-1)
+        columns[rank] = row.div_(variance**0.5)
         remaining.addcmul_(row, row, value=-1)
-        remaining[sets[unfinished], pivots[unfinished]] = 0
-    lacking = remaining.clamp_min(0)
-    return [(columns[each, : ranks[each]].T.contiguous(), lacking[each]) for each in range(m)]
+        remaining[pivot] = 0
+        pivots.append(pivot)
+    return columns[: len(pivots)].T.contiguous(), remaining.clamp_min(0), torch.tensor(pivots)
 
 
 def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:

@@ -42,7 +42,7 @@ class MixturePosterior(Posterior):
         shares = self._shares(count, generator)
         parts = [(part, n) for part, n in zip(self.parts, shares, strict=True) if n]
         points = torch.stack([part.scaled_contexts(contexts) for part, _ in parts])
-        roots = truncated_roots(parts[0][0].data.kernel.factor, points, DRAW_RANK, DRAW_TOLERANCE)
+        roots = truncated_roots(self.best.data.kernel.factor, points, DRAW_RANK, DRAW_TOLERANCE)
         drawn = [
             part.draws_with(root, decisions, contexts, n, generator)
             for (part, n), root in zip(parts, roots, strict=True)

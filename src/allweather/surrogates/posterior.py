@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
 
 
-DRAW_RANK, DRAW_TOLERANCE = 96, 1e-6
+DRAW_RANK, DRAW_TOLERANCE = 48, 1e-4
 """Columns of the context kernel's root when sampling, and the share of variance that may be left out of it."""
 
 
@@ -59,7 +59,7 @@ class ProductPosterior(Posterior):
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the joint posterior of each decision's contexts, the same random numbers for all decisions.
 
-        The context kernel is approximated by a root of at most 96 columns; the variance that it lacks, below 1e-6 of
+        The context kernel is approximated by a root of at most 48 columns; the variance that it lacks, below 1e-4 of
         the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost.
         """
         factor, points = self.data.kernel.factor, self.scaled_contexts(contexts)
