@@ -230,7 +230,7 @@ def test_progress_ends_with_what_is_recommended_now():
     then, judged = named(picture, "estimate at the time", 1), named(picture, "estimate with all data", 1)
     now = study.outlook().objectives([study.recommend().decision]).middle[0]
     assert judged.y[-1] == pytest.approx(now, rel=1e-6)
-    assert list(then.x) == list(range(1, 15))
+    assert list(then.x) == [1, 5, 10, 14]
     early = aw.Study(study.space, objective=aw.DRO(aw.TotalVariation(0.4)), context=aw.KDE(64), seed=3)
     early.add(study.trials().head(6))
     there = study.outlook(after=6).decision["order"]
