@@ -97,6 +97,7 @@ class Study:
         resumed = resume_composition(storage, name, composition, factory.law_names(control))
         if resumed is not composition:
             composition, self._engine = resumed, factory.engine(resumed, control)
+        self.initial = self._engine.initial  # complete trials before the surrogate is used
         self.spec = spec_of(factory.arguments(composition, control))
         self._validator = Validator(space, controlled=control is not None)
         empty = History(space, factory.sign, whole=None if control is None else space.joint)

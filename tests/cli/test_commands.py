@@ -244,7 +244,7 @@ def test_plots(kiosk, folder):
     assert drawn["file"] == "kiosk.png"
     assert "The recommended decision, order = " in drawn["says"]
     assert (folder / "kiosk.png").read_bytes().startswith(b"\x89PNG")
-    for figure in ("contexts", "profile", "slices", "progress"):
+    for figure in ("contexts", "profile", "slices", "progress", "check"):
         kiosk("plot", f"{figure}.svg", "--figure", figure)
         assert "<svg" in (folder / f"{figure}.svg").read_text()
     assert "did you mean 'progress'" in kiosk("plot", "--figure", "progres", code=2).err
@@ -293,7 +293,7 @@ def test_lists_for_scripts(terminal):
 
 def test_every_command_has_an_example_and_speaks_to_scripts(terminal):
     commands = typer.main.get_command(app).commands
-    assert len(commands) == 18
+    assert len(commands) == 19
     for name in commands:
         said = terminal(name, "--help").out
         assert f"Example: allweather {name}" in " ".join(said.split()), name

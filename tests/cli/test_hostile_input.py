@@ -83,6 +83,8 @@ def test_values_that_are_none(kiosk, value):
         ("init", "."),
         ("run",),
         ("run", "true", "--timeout", "-1"),
+        ("run", "true", "--until-gain", "nan"),
+        ("check", "--study", "kisok"),
         ("nonsense",),
     ],
 )

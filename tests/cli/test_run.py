@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -10,8 +11,9 @@ from pathlib import Path
 import pytest
 from tests.processes import kill_group, running
 
-from allweather.cli import worker_pool
+from allweather.cli import stopping, worker_pool
 from allweather.cli.subprocesses import TrialCommand, environment, parse_answer
+from allweather.engine import posterior_view
 from allweather.storage import StorageError
 from allweather.trials import Trial
 
@@ -167,6 +169,99 @@ def test_ctrl_c_leaves_a_study_that_goes_on(simulated, folder):
             assert "Traceback" not in said
             assert not alive(shell)
     assert simulated("run", command("simulate.py"), "--pending", "--json").document["trials"][0]["number"] == 0
+
+
+CERTAIN = """
+name = "certain"
+seed = 7
+initial = 4
+surrogate = { name = "gp", lengthscales = 0.5, outputscale = 1.0, noise = 0.0001 }
+
+[variables]
+order = { lower = 0, upper = 100 }
+demand = { lower = 0, upper = 100, context = true }
+"""
+
+
+def test_a_run_ends_when_little_is_left_to_gain(simulated):
+    gains = ("--until-gain", 12)
+    done = simulated("run", command("simulate.py"), "--trials", 30, *gains, "--json").document
+    carried_out = len(done["trials"])
+    assert 5 <= carried_out < 30
+    assert done["possible_gain"] == simulated("recommend", "--json").document["possible_gain"] <= 12
+    assert done["stopped"].startswith(f"The possible gain is {done['possible_gain']:.4g}, at most 12: ")
+    again = simulated("run", command("simulate.py"), "--trials", 30, *gains).out
+    assert "no trials carried out" in again
+    assert "Stopped. The possible gain is" in " ".join(again.split())
+    assert len(simulated("show", "--json").document["trials"]) == carried_out
+
+
+def test_a_run_does_not_end_before_the_initial_design(simulated):
+    done = simulated("run", command("simulate.py"), "--trials", 4, "--until-gain", 1e9, "--json").document
+    assert (len(done["trials"]), done["stopped"], done["possible_gain"]) == (4, None, None)
+    assert "the possible gain is not known yet" in simulated("run", "exit 3", "--until-gain", 1e9).out
+    done = simulated("run", command("simulate.py"), "--trials", 4, "--until-gain", 1e9, "--json").document
+    assert len(done["trials"]) == 1
+    assert done["stopped"]
+
+
+def test_trials_are_the_upper_limit(simulated):
+    said = " ".join(simulated("run", command("simulate.py"), "--trials", 6, "--until-gain", 0.0001).out.split())
+    assert "kiosk: 6 complete" in said
+    assert "Not stopped early: the possible gain was" in said
+    done = simulated("run", command("simulate.py"), "--json").document
+    assert (done["stopped"], done["possible_gain"]) == (None, None)
+
+
+def test_several_workers_start_nothing_after_the_end(simulated, folder):
+    simulated("run", command("simulate.py"), "--trials", 4)
+    waiting = "until [ $ALLWEATHER_TRIAL = 4 ] || [ -e seen ]; do sleep 0.05; done; sleep 0.3; touch seen"
+    words = ("--trials", 20, "--workers", 3, "--timeout", 120, "--until-gain", 1e9, "--json")
+    done = simulated("run", f"{waiting}; {command('simulate.py')}", *words).document
+    assert sorted(trial["number"] for trial in done["trials"]) == [4, 5, 6]
+    assert done["states"] == {"complete": 3}
+    assert done["stopped"]
+    assert simulated("show", "--json").document["states"] == {"complete": 7}
+
+
+def test_a_run_that_ends_says_that_the_model_is_poor(simulated, folder):
+    (folder / "certain.toml").write_text(CERTAIN)
+    simulated("init", "certain.toml")
+    answer = '{\\"value\\": $((n * n * 7 % 5 * 100)), \\"context\\": {\\"demand\\": $((n * 13 % 60))}}'
+    erratic = f'n=$ALLWEATHER_TRIAL; echo "{answer}"'
+    said = simulated("run", erratic, "--trials", 8, "--until-gain", 1e9, "--study", "certain", "--json").document
+    assert len(said["trials"]) == 4  # too few for a check
+    simulated("run", erratic, "--trials", 4, "--study", "certain")
+    said = simulated("run", erratic, "--until-gain", 1e9, "--study", "certain", "--json").document["stopped"]
+    warning = simulated("recommend", "--study", "certain", "--json").document["warning"]
+    assert warning
+    assert said.endswith(f"Warning: {warning}.")
+
+
+@pytest.mark.parametrize("gain", [-1, "nan", "inf", "-inf"])
+def test_gains_that_are_none_are_refused(simulated, gain):
+    said = simulated("run", command("simulate.py"), "--until-gain", gain, code=2).err
+    assert "`run --until-gain` must be a finite number, at least 0, got" in said
+    assert simulated("show", "--json").document["trials"] == []
+
+
+def test_an_objective_whose_gain_is_not_known_is_refused(simulated, folder):
+    satisficing = '{ name = "robust-satisficing", target = 10, distance = { name = "wasserstein", radius = 0 } }'
+    text = (folder / "kiosk.toml").read_text()
+    (folder / "slow.toml").write_text(re.sub("objective = .*", f"objective = {satisficing}", text))
+    simulated("init", "slow.toml", "--study", "slow")
+    said = simulated("run", command("simulate.py"), "--until-gain", 1, "--study", "slow", code=2).err
+    assert "needs an objective whose possible gain is known" in said
+    assert "limit the run with --trials" in said
+    assert simulated("show", "--json", "--study", "slow").document["trials"] == []
+
+
+def test_a_gain_that_turns_out_unknown_ends_the_run_with_an_error(simulated, monkeypatch):
+    monkeypatch.setattr(stopping, "is_costly", lambda objective: False)
+    monkeypatch.setattr(posterior_view, "is_costly", lambda objective: True)
+    said = simulated("run", command("simulate.py"), "--trials", 9, "--until-gain", 1, code=2).err
+    assert "limit the run with --trials" in said
+    assert simulated("show", "--json").document["states"] == {"complete": 5}
 
 
 def test_a_database_that_does_not_answer_is_waited_for(monkeypatch):

@@ -119,6 +119,8 @@ def test_recommendations_by_objective(client, kiosk):
         best = study.recommend(objective=objective)
         assert found["decision"] == best.decision, query
         assert (found["value"], tuple(found["interval"])) == (best.value, best.interval)
+        assert (found["possible_gain"], found["expected_gain"]) == (best.possible_gain, best.expected_gain), query
+        assert found["warning"] == best.warning
     assert "radius" in detail(client.get(f"{ROOT}/kiosk/recommendation", params={"radius": -1}), 422)
     assert "objective" in detail(client.get(f"{ROOT}/kiosk/recommendation", params={"objective": "best"}), 422)
 
@@ -126,6 +128,7 @@ def test_recommendations_by_objective(client, kiosk):
 def test_figures(client):
     names = client.get(f"{ROOT}/kiosk/figures").json()["figures"]
     assert "frontier" not in names
+    assert names[-1] == "check"
     for name in names:
         answer = client.get(f"{ROOT}/kiosk/figures/{name}", params={"columns": 1})
         assert answer.status_code == 200, answer.text
@@ -234,6 +237,7 @@ def test_an_empty_study_says_what_is_missing(url):
     with serving(url) as server, server.client() as client:
         assert "complete trial" in detail(client.get(f"{ROOT}/kiosk/recommendation"), 422)
         assert "complete trial" in detail(client.get(f"{ROOT}/kiosk/figures/progress"), 422)
+        assert client.get(f"{ROOT}/kiosk/figures").json()["figures"] == []
         assert "No recommendation yet" in client.get("/studies/kiosk/recommendation").text
 
 
@@ -266,6 +270,9 @@ def test_the_document_lists_every_operation(client):
     for said in operations:
         assert said["description"]
         assert {"400", "403", "422", "503"} <= said["responses"].keys()
+    recommended = document["components"]["schemas"]["RecommendationOut"]["properties"]
+    for name in ("possible_gain", "expected_gain", "warning"):
+        assert recommended[name]["description"]
     page = client.get("/api/docs").text
     for path in document["paths"]:
         assert path in page

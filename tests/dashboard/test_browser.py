@@ -103,6 +103,21 @@ def test_the_slider_gives_another_recommendation_while_trials_come_in(server, ki
     assert drawn(page, "robustness", times=2) != first
 
 
+def test_the_check_appears_once_there_are_enough_outcomes(url, page):
+    fed(url, 3)
+    with serving(url) as server, server.client() as client:
+        page.goto(f"{server.address}/studies/kiosk")
+        figure = page.locator("#figure-check")
+        figure.scroll_into_view_if_needed()
+        figure.get_by_text("At least 5 outcomes are needed.").wait_for()
+        rows = [{"order": 35, "demand": 30, "value": 95}, {"order": 15, "demand": 50, "value": 60}]
+        client.post("/api/v1/studies/kiosk/trials", json={"rows": rows})
+        drawn(page, "check")
+        figure.get_by_text("of 5 outcomes lie in their 90% interval").wait_for()
+        page.locator("#recommendation", has_text="Possible gain").wait_for()
+        page.goto("about:blank")  # or it looks for news while the server ends
+
+
 def test_a_zoom_survives_the_news(server, page):
     page.goto(f"{server.address}/studies/kiosk")
     drawn(page, "profile")

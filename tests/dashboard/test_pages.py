@@ -2,7 +2,7 @@ import html
 import re
 
 import pytest
-from tests.dashboard.served import FARM, fed, form_token, made, serving
+from tests.dashboard.served import FARM, KIOSK, fed, form_token, made, serving
 
 from allweather.dashboard.filters import ROWS
 from allweather.dashboard.responses import encode_segment
@@ -177,6 +177,57 @@ def test_what_is_recommended_in_words(client):
     assert '<option value="kl" data-max="2.0" selected' in kept
 
 
+def test_what_is_left_to_gain_in_words(client):
+    best = client.get(f"{ROOT}/recommendation").json()
+    page = client.get("/studies/kiosk/recommendation").text
+    said = text_of(page)
+    assert f"Possible gain at most {best['possible_gain']:.4g} with 95% probability" in said
+    assert f"One more trial {best['expected_gain']:.4g} expected gain" in said
+    assert "Warning" not in said
+
+
+CERTAIN = KIOSK.replace(
+    "initial = 3", 'initial = 3\nsurrogate = { name = "gp", lengthscales = 0.5, outputscale = 1.0, noise = 0.0001 }'
+)
+SLOW = KIOSK.replace('"dro", distance = { name = "tv"', '"robust-satisficing", target = 10, distance = { name = "mmd"')
+
+
+def test_a_model_that_predicts_nothing_is_warned_of(url):
+    study = made(url, CERTAIN)
+    values = [1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0, 1.0]
+    study.add([{"order": 12.0 * n, "demand": 50.0, "value": value} for n, value in enumerate(values)])
+    with serving(url) as server, server.client() as client:
+        warning = client.get(f"{ROOT}/recommendation").json()["warning"]
+        page = client.get("/studies/kiosk/recommendation").text
+        assert warning.startswith("the model predicts outcomes worse than a constant does")
+        assert f'<p class="note" role="note">Warning: {warning}.</p>' in page
+        assert "`" not in warning
+
+
+def test_a_gain_that_is_not_known_is_not_mentioned(url):
+    fed(url, 6, recipe=SLOW)
+    with serving(url) as server, server.client() as client:
+        assert client.get(f"{ROOT}/recommendation").json()["possible_gain"] is None
+        said = text_of(client.get("/studies/kiosk/recommendation").text)
+        assert "Mean outcome" in said
+        assert "gain" not in said
+
+
+def test_the_check_is_on_the_page_and_waits_for_outcomes(url):
+    fed(url, 4)
+    with serving(url) as server, server.client() as client:
+        page = client.get("/studies/kiosk").text
+        assert re.search(r'id="figure-check" data-needs="5"', page)
+        assert re.search(r'id="figure-progress" data-needs="1"', page)
+        assert 'id="summary" data-outcomes="4"' in page
+        assert "check" not in client.get(f"{ROOT}/figures").json()["figures"]
+        assert "at least 5 outcomes" in client.get(f"{ROOT}/figures/check").json()["detail"]
+        client.post(f"{ROOT}/trials/3/correct", json={"values": [1.0, 2.0]})
+        assert 'id="summary" data-outcomes="5"' in client.get("/studies/kiosk").text
+        assert "check" in client.get(f"{ROOT}/figures").json()["figures"]
+        assert client.get(f"{ROOT}/figures/check").json()["says"].startswith("The model predicts outcomes")
+
+
 def test_downloads(client):
     journal = client.get("/studies/kiosk/journal.jsonl")
     assert journal.headers["content-disposition"].startswith('attachment; filename="kiosk.jsonl"')
@@ -186,6 +237,7 @@ def test_downloads(client):
     assert report.headers["content-disposition"].startswith("attachment")
     assert report.headers["content-security-policy"] == "sandbox"
     assert "kiosk" in report.text
+    assert "Check of the model" in report.text
 
 
 @pytest.mark.parametrize(

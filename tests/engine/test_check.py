@@ -51,6 +51,27 @@ def test_what_does_not_matter_has_no_importance():
     assert "x " in str(check)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_importance_is_that_of_a_sum(seed):
+    """Of x + y / 2 with independent uniform x and y, shares of the variance are 0.8 and 0.2."""
+    rng = np.random.default_rng(seed)
+    made = aw.Study(aw.Space(x=aw.Real(0, 1), y=aw.Real(0, 1)), seed=seed)
+    made.add([{"x": x, "y": y, "value": x + y / 2} for x, y in rng.random((20, 2)).tolist()])
+    assert dict(made.check().importance) == pytest.approx({"x": 0.8, "y": 0.2}, abs=0.05)
+
+
+def test_plain_data_is_the_check():
+    check = study(t=8).check()
+    found = check.to_dict()
+    assert found["verdict"] == check.verdict
+    assert list(found["importance"]) == [name for name, _ in check.ranked]
+    assert found["importance"] == dict(check.importance)
+    assert found["explained"] == check.explained
+    assert [row["observed"] for row in found["table"]] == check.table["observed"].tolist()
+    few = study(t=3).check().to_dict()
+    assert (few["explained"], few["importance"], few["table"], few["reliable"]) == (None, {}, [], True)
+
+
 def test_minimising_is_shown_as_it_was_said():
     up, down = study().check(), study(direction="minimize").check()
     np.testing.assert_allclose(down.table["observed"], -up.table["observed"])

@@ -69,6 +69,44 @@ def test_reasons_in_words():
     assert float(robust.expected) <= float(bold.expected)
 
 
+def test_what_is_left_to_gain_in_words():
+    best = stall().recommend()
+    said = " ".join(reasons(stall()).sentences)
+    assert f"better by more than {best.possible_gain:.4g}, with 95% probability" in said
+    assert f"one more trial gains {best.expected_gain:.4g} on average" in said
+    assert "Warning" not in said
+    unreached = reasons(stall(), aw.RobustSatisficing(99.0, aw.TotalVariation(0.1)))
+    assert "95% probability" not in " ".join(unreached.sentences)
+
+
+def noise():
+    """Outcomes that nothing explains, and a model that takes them for exact."""
+    exact = aw.GP(lengthscales=0.5, outputscale=1.0, noise=1e-4)
+    study = aw.Study(aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1)), surrogate=exact, seed=1)
+    values = [1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0, 1.0]
+    study.add([{"order": n / 8, "demand": 0.5, "value": value} for n, value in enumerate(values)])
+    return study
+
+
+def test_a_warning_of_a_model_that_predicts_nothing():
+    study = noise()
+    assert study.recommend().warning
+    assert reasons(study).sentences[-1] == f"Warning: {study.recommend().warning}."
+    assert "Warning: the model predicts outcomes worse than a constant does" in report_html(study, static=True)
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_the_check_is_in_the_report(static):
+    text = report_html(stall(), static=static)
+    assert f"<figcaption><strong>Check of the model.</strong> {stall().check()}</figcaption>" in text
+
+
+def test_a_report_of_few_outcomes_has_no_check():
+    study = aw.Study(aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1)), seed=1)
+    study.add([{"order": n / 4, "demand": 0.5, "value": float(n)} for n in range(4)])
+    assert "Check of the model" not in report_html(study, static=True)
+
+
 def test_a_target_that_is_out_of_reach_is_said():
     why = reasons(stall(), aw.RobustSatisficing(99.0, aw.TotalVariation(0.1)))
     assert "is not reached by any decision" in " ".join(why.sentences)

@@ -1,5 +1,7 @@
 """Each figure shows what the study knows."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -194,9 +196,45 @@ def test_few_and_awkward_outcomes_are_drawn(values):
     study = aw.Study(stall().space, objective=aw.DRO(aw.TotalVariation(0.0)), seed=1)
     study.add([{"order": 0.5, "demand": 0.5, "value": value} for value in values])
     for name, draw in plots.STUDY_FIGURES.items():
-        if name != "frontier":
+        if name not in ("frontier", "check"):
             draw(study).plotly()
             draw(study).matplotlib()
+    with pytest.raises(aw.InvalidInput, match=r"plots.check\(study=...\)` needs at least 5 outcomes"):
+        plots.check(study)
+
+
+def test_the_check_is_the_studys():
+    study = stall()
+    found, picture = study.check(), plots.STUDY_FIGURES["check"](study, aw.WorstCase())
+    assert picture.says == str(found)
+    dots = marks(picture, plots.Dots)[0]
+    assert list(dots.x) == found.table["observed"].tolist()
+    assert list(dots.y) == found.table["predicted"].tolist()
+    residuals = marks(picture, plots.Dots, 1)[0]
+    assert list(residuals.y) == sorted(found.table["residual"])
+    assert np.all(np.diff(residuals.x) > 0)
+    bars = marks(picture, plots.Bars, 2)[0]
+    assert dict(zip(bars.x, bars.heights, strict=True)) == dict(found.importance)
+    assert bars.heights == sorted(bars.heights, reverse=True)
+
+
+def test_a_check_of_many_outcomes_draws_some_of_them(monkeypatch):
+    from allweather.plots import check as module  # the function of this name hides the module
+
+    study = stall()
+    monkeypatch.setattr(sys.modules[module.__module__], "SHOWN", 6)
+    for panel in plots.check(study).panels[:2]:
+        assert len(panel.marks[1].x) == 6
+    assert max(plots.check(study).panels[1].marks[1].y) == study.check().table["residual"].max()
+
+
+def test_a_surrogate_that_cannot_be_checked_says_so():
+    from botorch.models import SingleTaskGP
+
+    study = aw.Study(stall().space, surrogate=SingleTaskGP, seed=1)
+    study.add(stall().trials())
+    with pytest.raises(aw.InvalidInput, match="needs a `GP` surrogate"):
+        plots.check(study)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ Example: allweather init kiosk.toml; allweather ask; allweather tell 0 42.5 --co
 Exit codes: 0 success, 1 unexpected error, 2 invalid input, 3 storage error, 4 budget spent.
 """
 ORDER = (
-    *("init", "ask", "tell", "correct", "add", "recommend", "show", "dashboard", "plot", "report", "run"),
+    *("init", "ask", "tell", "correct", "add", "recommend", "check", "show", "dashboard", "plot", "report", "run"),
     *("export", "import"),
     *("methods", "problems", "bench", "figures", "reproduce"),
 )

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from allweather._utils.formatting import row
 from allweather.cli.app import app, error_console, print_error, print_line
 from allweather.cli.options import SharedOptions, with_study_options
+from allweather.cli.stopping import GainRule
 from allweather.cli.subprocesses import TrialCommand
 from allweather.cli.worker_pool import WorkerPool
 from allweather.errors import BudgetSpent, require
@@ -30,10 +31,13 @@ def run(
     shared: SharedOptions,
     command: Annotated[str | None, typer.Argument(help="a shell command that is run for every trial")] = None,
     function: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="a Python function instead")] = None,
-    trials: Annotated[int, typer.Option(min=1, help="number of trials")] = 1,
+    trials: Annotated[int, typer.Option(min=1, help="number of trials, at most")] = 1,
     timeout: Annotated[float | None, typer.Option(min=0.001, help="seconds per attempt")] = None,
     retries: Annotated[int, typer.Option(min=0, help="further attempts after one that failed")] = 0,
     workers: Annotated[int, typer.Option(min=1, max=256, help="trials at the same time")] = 1,
+    until_gain: Annotated[
+        float | None, typer.Option(metavar="X", help="stop earlier, when at most X better is possible (95%)")
+    ] = None,
     pending: Annotated[
         bool, typer.Option("--pending", help="carry out pending trials first (on one machine at a time)")
     ] = False,
@@ -42,29 +46,51 @@ def run(
 
     The decision is in environment variables (AW_order) and, as JSON, on standard input. The last line of the output
     is the outcome: a number, or {"value": 3.5, "context": {"demand": 31}}. A trial whose attempts all fail is told as
-    failed. Ctrl-C stops; the next run resumes the study.
+    failed. Ctrl-C stops; the next run resumes the study. With --until-gain, the run stops before all trials are
+    carried out as soon as no decision is better than the recommended one by more than X, with 95% probability.
 
     Example: allweather run "python simulate.py" --trials 40 --timeout 600 --retries 1 --workers 4
     """
     study, stored = shared.study(), shared.stored()
     trial_command = _trial_command(command, function, timeout, retries)
+    rule = None if until_gain is None else GainRule(study, until_gain)
     waiting = [trial for trial in stored.history.trials if pending and trial.state == "pending"]
     name = stored.journal.name
     done: list[Trial] = []
     with _progress(trials, quiet=shared.as_json) as bar:
-        pool = WorkerPool(study, name, trial_command, workers, _reporter(bar, done))
+        enough = None if rule is None else rule.reason
+        pool = WorkerPool(study, name, trial_command, workers, _reporter(bar, done), enough)
         try:
             pool.run(trials, waiting)
         except KeyboardInterrupt:
             bar.stop()
             print_error(_interrupted(pool.unfinished))
             raise typer.Exit(INTERRUPTED) from None
-    states = Counter(trial.state for trial in done)
-    counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "no trials carried out"
-    document = {"trials": [fields(trial) for trial in done], "states": dict(states)}
-    shared.print(document, lambda: print_line(f"{name}: {counts}"))
+    _print_result(shared, name, done, pool.stopped, rule)
     if pool.budget_spent:
         raise BudgetSpent(f"{name}: the remaining budget does not cover another trial")
+
+
+def _print_result(shared: SharedOptions, name: str, done: list[Trial], stopped: str, rule: GainRule | None) -> None:
+    states = Counter(trial.state for trial in done)
+    counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "no trials carried out"
+    possible = None if rule is None else rule.possible
+    document = {
+        "trials": [fields(trial) for trial in done],
+        "states": dict(states),
+        "stopped": stopped or None,
+        "possible_gain": possible,
+    }
+
+    def print_text() -> None:
+        print_line(f"{name}: {counts}")
+        if stopped:
+            print_line(f"Stopped. {stopped}")
+        elif rule is not None:
+            now = "is not known yet" if possible is None else f"was {possible:.4g} at last"
+            print_line(f"Not stopped early: the possible gain {now}; --until-gain is {rule.limit:g}.")
+
+    shared.print(document, print_text)
 
 
 def _trial_command(command: str | None, function: str | None, timeout: float | None, retries: int) -> TrialCommand:

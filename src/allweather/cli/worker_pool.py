@@ -34,6 +34,10 @@ class WorkerPool:
     """Trials at the same time."""
     report: Callable[[Trial, str], None]
     """Called with each trial after it was told, and with the reason of its failure."""
+    enough: Callable[[], str] | None = None
+    """Returns why no more trials are needed, empty while they are; called at first and after each complete trial."""
+    stopped: str = ""
+    """Why `enough` ended the work; empty if it did not."""
     budget_spent: bool = False
     """Whether the budget ended the work."""
     _running: dict[Future[CommandResult], Trial] = field(default_factory=dict)
@@ -48,6 +52,7 @@ class WorkerPool:
         """Carry out trials.
 
         An answer that the study rejects ends the work after the running trials were told; that trial stays pending.
+        Once `enough` gives a reason, no further trial is started.
 
         Args:
             trials: how many.
@@ -58,6 +63,7 @@ class WorkerPool:
             StorageError: if the database does not respond.
         """
         queue, started = list(pending), 0
+        self._consider_stopping()
         with ThreadPoolExecutor(self.workers) as executor, _sigterm_as_interrupt():
             try:
                 while True:
@@ -78,7 +84,7 @@ class WorkerPool:
 
     @property
     def _continues(self) -> bool:
-        return not self.budget_spent and self._error is None
+        return not self.budget_spent and not self.stopped and self._error is None
 
     def _ask(self) -> Trial | None:
         try:
@@ -87,15 +93,24 @@ class WorkerPool:
             self.budget_spent = True
             return None
 
+    def _consider_stopping(self) -> None:
+        if self.enough is None or not self._continues:
+            return
+        try:
+            self.stopped = retry_on_storage_error(self.enough)
+        except InvalidInput as error:
+            self._error = error
+
     def _finish(self, future: Future[CommandResult]) -> None:
         """Tell the result of a trial."""
-        trial = self._running[future]
+        trial, complete = self._running[future], False
         try:
             result = future.result()
             arguments: dict[str, Any] = {"failed": True} if result.answer is None else dict(result.answer)
             value = arguments.pop("value", None)  # outside of the lambda, which may run again
             told = retry_on_storage_error(lambda: self.study.tell(trial, value, **arguments))
             self.report(told, result.failure)
+            complete = told.state == "complete"
         except CommandNotFound as error:
             self._error = error.suggest(f"trial {trial.number} stays pending, see `run --pending`")
         except (InvalidInput, TypeError) as error:
@@ -106,6 +121,8 @@ class WorkerPool:
             answer = shown(future.result().answer, 1000)
             raise StorageError(f"the answer of trial {trial.number}, {answer}, could not be stored: {error}") from error
         del self._running[future]
+        if complete:
+            self._consider_stopping()
 
 
 def retry_on_storage_error(act: Callable[[], T]) -> T:

@@ -144,8 +144,9 @@ async def recommendation(
 
 @one.get("/figures", tags=["results"])
 def figures(study: CurrentStudy) -> FiguresOut:
-    """List the figures that can be drawn of a study."""
-    return FiguresOut(figures=study.snapshot().figures)
+    """List the figures that can be drawn of a study: some need several outcomes, all at least one."""
+    now = study.snapshot()
+    return FiguresOut(figures=[name for name, needed in now.figures.items() if now.outcomes >= needed])
 
 
 @one.get("/figures/{figure}", tags=["results"], response_model=FigureOut, responses=error_responses(404, 409))

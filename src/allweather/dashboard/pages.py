@@ -48,6 +48,7 @@ CAPTIONS = {
     "slices": "Posterior mean and credible band of the outcome.",
     "progress": "Objective of the recommendation versus number of trials.",
     "frontier": "Objective versus cost.",
+    "check": "Predictions of each outcome from all others, and the importance of the variables.",
 }
 """Captions of the figures until they are drawn."""
 
@@ -88,7 +89,7 @@ def study(request: Request, study: CurrentStudy, choice: ChosenObjective, trials
         objectives=OBJECTIVES,
         distances=DISTANCES,
         slider_max=SLIDER_MAX,
-        figures={name: CAPTIONS[name] for name in snapshot.figures},
+        captions=CAPTIONS,
         known=context_fields(study),
         **_pending(snapshot) | _table(snapshot, trials),
     )

@@ -195,8 +195,10 @@ class RecommendationOut(Model):
     control: list[str] = Field(description="with control sets: the variables to control")
     cost: float | None
     frontier: list[dict[str, Any]] | None = Field(description="with control sets: the best decision of each set")
-    possible_gain: float | None = Field(default=None, description="95% bound on what another decision gains")
-    expected_gain: float | None = Field(default=None, description="expected gain of one more trial")
+    possible_gain: float | None = Field(
+        default=None, description="95% bound on what another decision gains; null if not known"
+    )
+    expected_gain: float | None = Field(default=None, description="expected gain of one more trial; null if not known")
     warning: str = Field(default="", description="why the recommendation should not be relied on, if there is a reason")
 
     @classmethod

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from allweather.dashboard.errors import NotFound
 from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, describe_objective
 from allweather.dashboard.tasks import Advice, Figure, ResultCache, Slots, TaskQueue, draw, recommend
+from allweather.engine.check import FEWEST
 from allweather.errors import InvalidInput
 from allweather.plots import STUDY_FIGURES
 from allweather.plots.report import report_html
@@ -77,6 +78,11 @@ class Snapshot:
         return len(self.by_state.get("complete", ()))
 
     @property
+    def outcomes(self) -> int:
+        """Number of outcomes of complete trials, each of which may have several."""
+        return sum(len(each.values) for each in self.by_state.get("complete", ()))
+
+    @property
     def controlled(self) -> bool:
         """Whether the study has control sets."""
         return self.stored.validator.controlled
@@ -111,11 +117,11 @@ class Snapshot:
         return self.stored.why_not
 
     @property
-    def figures(self) -> list[str]:
-        """Names of the figures that can be drawn."""
+    def figures(self) -> dict[str, int]:
+        """Figures that fit the study, with the number of outcomes that each needs."""
         absent = set() if self.controlled else {"frontier"}
         absent |= set() if self.has_contexts else {"robustness", "contexts"}
-        return [name for name in STUDY_FIGURES if name not in absent]
+        return {name: FEWEST if name == "check" else 1 for name in STUDY_FIGURES if name not in absent}
 
     def find(self, number: int) -> Trial:
         """Return a trial by its number."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from allweather._utils.formatting import plain
 from allweather.contexts.base import sobol
 from allweather.space import Space
 from allweather.surrogates import Posterior
@@ -72,6 +73,17 @@ class Check:
             quality = f"The model predicts outcomes that it has not seen {words}"
         return f"{quality} ({max(self.explained, -9.99):.0%} of their variance); {self._calibration(t)}."
 
+    @property
+    def ranked(self) -> list[tuple[str, float]]:
+        """Variables with their importance, the largest first."""
+        return sorted(self.importance.items(), key=lambda item: -item[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as plain data; numbers that are not finite are None."""
+        numbers = {name: getattr(self, name) for name in ("explained", "coverage", "spread")}
+        said = {"verdict": self.verdict, "reliable": self.reliable, **numbers, "importance": dict(self.ranked)}
+        return {name: plain(each) for name, each in {**said, "table": self.table.to_dict("records")}.items()}
+
     def _calibration(self, t: int) -> str:
         held = f"{self.coverage:.0%} of {t} outcomes lie in their 90% interval"
         chance = 2 * math.sqrt(0.9 * 0.1 / t)
@@ -80,8 +92,7 @@ class Check:
         return f"{held}: it is less sure than it could be" if self.spread < 0.5 else held
 
     def __str__(self) -> str:
-        ranked = sorted(self.importance.items(), key=lambda item: -item[1])
-        listed = ", ".join(f"{name} {share:.0%}" for name, share in ranked)
+        listed = ", ".join(f"{name} {share:.0%}" for name, share in self.ranked)
         return f"{self.verdict} Importance: {listed}." if listed else self.verdict
 
     __repr__ = __str__
@@ -119,7 +130,9 @@ def reliability_warning(posterior: Posterior) -> str:
     found = leave_one_out(posterior)
     if found is None or len(found.observed) < FEWEST or _explained(found) > 0:
         return ""
-    return "the model predicts outcomes worse than a constant does: do not rely on it yet (see `study.check()`)"
+    return (
+        "the model predicts outcomes worse than a constant does: do not rely on it yet, and see the check of the model"
+    )
 
 
 def _table(posterior: Posterior, found: Predictions, sign: int) -> pd.DataFrame:
@@ -159,7 +172,7 @@ def _importance(space: Space, posterior: Posterior, observations: Observations) 
     variables = [*space.decisions.items()]
     if observations.contexts.shape[1]:
         variables += [*space.contexts.items()]
-    first, second = (_points(observations, generator) for _ in range(2))
+    first, second = _points(observations, generator)
     base = _means(posterior, first, split)
     variance = float(torch.cat([base, _means(posterior, second, split)]).var())
     found, start = {}, 0
@@ -172,10 +185,12 @@ def _importance(space: Space, posterior: Posterior, observations: Observations) 
     return found
 
 
-def _points(observations: Observations, generator: torch.Generator) -> Tensor:
+def _points(observations: Observations, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Two independent samples (64, d): halves of one sequence, since two scrambled sequences are dependent."""
     contexts, d = observations.contexts, observations.decisions.shape[1]
-    rows = torch.randint(len(contexts), (POINTS,), generator=generator)
-    return torch.cat([sobol(POINTS, d, generator), contexts[rows]], 1)
+    rows = torch.randint(len(contexts), (2, POINTS), generator=generator)
+    both = sobol(POINTS, 2 * d, generator)
+    return torch.cat([both[:, :d], contexts[rows[0]]], 1), torch.cat([both[:, d:], contexts[rows[1]]], 1)
 
 
 def _means(posterior: Posterior, points: Tensor, split: int) -> Tensor:

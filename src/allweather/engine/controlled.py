@@ -90,6 +90,11 @@ class ControlledEngine:
         return self.whole.seed
 
     @property
+    def initial(self) -> int:
+        """How many trials are complete before the surrogate is used."""
+        return self.whole.initial
+
+    @property
     def watch(self) -> Stopwatch:
         """The stopwatch that all engines share."""
         return self.whole.watch

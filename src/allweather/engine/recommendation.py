@@ -65,6 +65,11 @@ class Recommendation:
     warning: str = ""
     """Why the recommendation should not be relied on, where there is a reason."""
 
+    @property
+    def gain_known(self) -> bool:
+        """Whether what is left to gain is known and finite."""
+        return self.possible_gain is not None and math.isfinite(self.possible_gain)
+
     def to_dict(self, worst: bool = False) -> dict[str, Any]:
         """Return the recommendation as plain data; numbers that are not finite are None.
 
@@ -116,7 +121,7 @@ class Recommendation:
         return told + self._left() + (f". Warning: {self.warning}" if self.warning else "")
 
     def _left(self) -> str:
-        if self.possible_gain is None or not math.isfinite(self.possible_gain):
+        if not self.gain_known:
             return ""
         more = "" if self.expected_gain is None else f", {self.expected_gain:.2g} expected of one more trial"
         return f"; at most {self.possible_gain:.2g} better is possible (95%){more}"

@@ -22,6 +22,7 @@ STUDY_FIGURES: Mapping[str, Callable[..., Picture]] = MappingProxyType(
         "slices": slices,
         "progress": progress,
         "frontier": frontier,
+        "check": check,
     }
 )
 """Figures of a study by name, the most important first."""

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
+from allweather.engine.check import FEWEST
+from allweather.errors import InvalidInput
+from allweather.objectives import Objective
 from allweather.plots.labels import format_value
 from allweather.plots.marks import BLUE, GREY, Bars, Dots, Line, Panel
 from allweather.plots.picture import Picture
 from allweather.study import Study
 
+SHOWN = 2000
+"""Outcomes that are drawn, at most."""
 
-def check(study: Study) -> Picture:
-    """Each outcome against what was predicted from all the others, standardised residuals, and importance.
+
+def check(study: Study, objective: Objective | None = None) -> Picture:
+    """Plot each outcome against its prediction from all others, standardised residuals, and importance.
 
     Args:
-        study: with a `GP` surrogate and at least one complete trial.
+        study: with a `GP` surrogate and at least five outcomes.
+        objective: not used, since outcomes are checked; other figures have it at this place.
 
     Example:
         >>> from allweather import Context, Real, Space
@@ -24,14 +32,21 @@ def check(study: Study) -> Picture:
         ['Predicted from all other outcomes', 'Standardised residuals', 'Importance']
     """
     found = study.check()
-    table = found.table
-    observed, predicted = table["observed"].to_numpy(), table["predicted"].to_numpy()
-    ends = np.array([observed.min(), observed.max()]) if len(table) else np.zeros(2)
+    if found.table.empty:
+        raise InvalidInput(f"needs at least {FEWEST} outcomes", where="plots.check(study=...)")
+    shares = _importance(found.ranked)
+    return Picture("Check of the model", str(found), (_against(found.table), _residuals(found.table), shares))
+
+
+def _against(table: pd.DataFrame) -> Panel:
+    shown = table.iloc[_places(len(table))]
+    observed, predicted = shown["observed"].to_numpy(), shown["predicted"].to_numpy()
+    ends = np.array([observed.min(), observed.max()])
     texts = [
         f"observed {format_value(float(a))}, predicted {format_value(float(b))}"
         for a, b in zip(observed, predicted, strict=True)
     ]
-    against = Panel(
+    return Panel(
         "Predicted from all other outcomes",
         "observed outcome",
         "predicted outcome",
@@ -40,9 +55,13 @@ def check(study: Study) -> Picture:
             Dots(observed, predicted, "outcome", BLUE, texts=texts),
         ),
     )
-    order = np.sort(table["residual"].to_numpy())
-    quantiles = _normal_quantiles(len(order))
-    residuals = Panel(
+
+
+def _residuals(table: pd.DataFrame) -> Panel:
+    places = _places(len(table))
+    order = np.sort(table["residual"].to_numpy())[places]
+    quantiles = _normal_quantiles(len(table))[places]
+    return Panel(
         "Standardised residuals",
         "standard normal quantile",
         "residual in standard deviations",
@@ -51,21 +70,24 @@ def check(study: Study) -> Picture:
             Dots(quantiles, order, "residual", BLUE, texts=[format_value(float(each)) for each in order]),
         ),
     )
-    return Picture("Check", str(found), (against, residuals, _importance(dict(found.importance))))
 
 
-def _importance(shares: dict[str, float]) -> Panel:
-    names = sorted(shares, key=lambda name: -shares[name])
+def _importance(ranked: list[tuple[str, float]]) -> Panel:
+    names, shares = [name for name, _ in ranked], [share for _, share in ranked]
     return Panel(
         "Importance",
         "variable",
         "share of variation lost without it",
-        (Bars(names, [shares[name] for name in names], "importance", BLUE),),
+        (Bars(names, shares, "importance", BLUE),),
     )
+
+
+def _places(count: int) -> np.ndarray:
+    return np.unique(np.linspace(0, count - 1, min(SHOWN, count)).round().astype(int))
 
 
 def _normal_quantiles(count: int) -> np.ndarray:
     import torch
 
-    places = (torch.arange(count, dtype=torch.float64) + 0.5) / max(count, 1)
+    places = (torch.arange(count, dtype=torch.float64) + 0.5) / count
     return np.asarray(torch.special.ndtri(places).numpy())

@@ -82,8 +82,10 @@
 
     settle() {
       if (!this.stale || !this.visible || this === current || queue.includes(this)) return;
-      if (document.getElementById("summary").dataset.complete === "0") {
-        this.state.textContent = "No complete trial yet.";
+      const outcomes = Number(document.getElementById("summary").dataset.outcomes);
+      const needs = Number(this.element.dataset.needs);
+      if (outcomes < needs) {
+        this.state.textContent = outcomes ? `At least ${needs} outcomes are needed.` : "No complete trial yet.";
       } else if (this.seconds > SLOW) {
         this.offerRedraw();
       } else {
@@ -244,6 +246,9 @@
     if (table.dataset.page === "1" && !table.contains(document.activeElement)) window.htmx.trigger(table, "refresh");
     figures.forEach((each) => each.invalidate(false));
   });
+
+  // The news arrives before the new summary, which says how many outcomes there are.
+  document.body.addEventListener("htmx:oobAfterSwap", () => figures.forEach((each) => each.settle()));
 
   // Errors: remove old messages, and report a server that does not respond.
   document.body.addEventListener("htmx:beforeSwap", (event) => {

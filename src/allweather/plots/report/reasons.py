@@ -65,6 +65,7 @@ def reasons(study: Study, objective: Objective | None = None) -> Reasons:
         sentences.append(
             f"It controls {', '.join(best.control)}, at a cost of {format_value(float(best.cost))} per trial."
         )
+    sentences += _left(best)
     return Reasons({name: format_value(value) for name, value in best.decision.items()}, sentences, compared)
 
 
@@ -94,6 +95,20 @@ def _shift(outlook: Outlook, best: Recommendation) -> list[str]:
         f"After the worst shift of the context distribution by {format_value(radius)} in "
         f"{distance_label(outlook.distance)}{share}, the mean outcome is {shifted}.",
     ]
+
+
+def _left(best: Recommendation) -> list[str]:
+    """Return what is left to gain, and a warning where the recommendation should not be relied on."""
+    said = []
+    if best.possible_gain is not None and best.gain_known:
+        most = format_value(best.possible_gain)
+        more = (
+            ""
+            if best.expected_gain is None
+            else f"; one more trial gains {format_value(best.expected_gain)} on average"
+        )
+        said.append(f"No decision has an objective that is better by more than {most}, with 95% probability{more}.")
+    return [*said, *([f"Warning: {best.warning}."] if best.warning else [])]
 
 
 def _is_share(outlook: Outlook) -> bool:

@@ -1,0 +1,34 @@
+"""`check`: how well the model of a study predicts outcomes."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from allweather._utils.formatting import clean
+from allweather.cli.app import app, console, print_line
+from allweather.cli.options import SharedOptions, with_study_options
+from allweather.engine import Check
+
+
+@app.command()
+@with_study_options
+def check(shared: SharedOptions) -> None:
+    """Check the model: how well it predicts each outcome from all others, and how important each variable is.
+
+    Importance is the share of the model's variation that is lost without a variable; shares may sum to more than 100%.
+
+    Example: allweather check
+    """
+    found = shared.study().check()
+    shared.print(found.to_dict(), lambda: _print_check(found))
+
+
+def _print_check(found: Check) -> None:
+    print_line(found.verdict)
+    if not found.importance:
+        return
+    table = Table("variable", "importance")
+    for name, share in found.ranked:
+        table.add_row(Text(clean(name)), f"{share:.0%}")
+    console.print(table)
