@@ -24,8 +24,9 @@ BLOCK = 2**22
 def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS) -> Tensor:
     """Posterior draws (count, b) of the objective of decisions (b, d_x).
 
-    The k-th draw is the objective of the k-th draw of the function under the k-th draw of the context distribution, the
-    same two for all decisions: so decisions are compared, not draws.
+    Each is the objective of a draw of the function under a draw of the context distribution, the same two for all
+    decisions: so decisions are compared, not draws. Every function is drawn anew; but for means, four functions or more
+    share a distribution.
 
     Args:
         belief: what is known about the function and the context.
@@ -33,12 +34,9 @@ def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS) -> Te
         count: how many draws.
     """
     seed = belief.generator.initial_seed()
-    costly = is_costly(belief.objective)  # the law is then taken as known
-    laws = (
-        belief.reference.weights[None]
-        if costly
-        else belief.laws(min(_laws_for(belief.objective), count), _stream(seed))
-    )
+    laws = belief.reference.weights[None]
+    if not is_costly(belief.objective):  # otherwise the law is taken as known
+        laws = belief.laws(_laws_for(belief.objective, count), _stream(seed))
     most = max(1, BLOCK // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
         return torch.cat([_drawn(belief, rows, laws, count, seed) for rows in decisions.split(most)], dim=1)
@@ -66,8 +64,11 @@ def is_costly(objective: Objective) -> bool:
     return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, MMD)
 
 
-def _laws_for(objective: Objective) -> int:
-    return FEW_LAWS if isinstance(getattr(objective, "distance", None), SLOW) else DRAWS
+def _laws_for(objective: Objective, count: int) -> int:
+    """How many laws `count` draws share: every law is prepared for by itself, but for means."""
+    if type(objective) is Expectation:
+        return count
+    return min(FEW_LAWS if isinstance(getattr(objective, "distance", None), SLOW) else DRAWS, count // 4 + 1)
 
 
 def _stream(seed: int) -> Generator:
