@@ -9,6 +9,7 @@ from tests.surrogates.tables import table, uniform
 
 import allweather as aw
 from allweather import GP
+from allweather.surrogates.gp import _some
 from allweather.surrogates.hyperposterior import hyperparameter_draws, log_posterior
 from allweather.surrogates.leave_one_out import leave_one_out
 from allweather.surrogates.likelihood import Hyperparameters
@@ -227,3 +228,22 @@ def test_intervals_allow_for_what_was_fitted():
     assert bool((averaged >= best * (15 / 14) ** 0.5 - 1e-9).all())
     off = aw.GP("matern", outputscale="fit", interval_draws=0)
     torch.testing.assert_close(*sd(off))
+
+
+def test_with_many_outcomes_the_last_transform_holds_between_reviews():
+    few, many = skewed(30), skewed(61)
+    chosen = TRANSFORMED.fit(few).hyperparameters
+    assert chosen.warp
+    assert TRANSFORMED.fit(many, chosen).hyperparameters.warp == chosen.warp
+    plain = replace(chosen, warp="")
+    assert TRANSFORMED.fit(many, plain).hyperparameters.warp == ""
+    assert TRANSFORMED.fit(skewed(60), plain).hyperparameters.warp  # reviewed
+    light = replace(many, values=uniform(61, seed=4))
+    assert TRANSFORMED.fit(light, chosen).hyperparameters.warp == ""  # nothing left to transform
+
+
+def test_transforms_are_compared_on_some_of_many_outcomes():
+    assert len(_some(20, 50)) == 20
+    places = _some(200, 50)
+    assert len(set(places.tolist())) == 50
+    assert isinstance(TRANSFORMED.fit(skewed(200)), WarpedPosterior)

@@ -33,6 +33,10 @@ UNSETTLED = 30
 """With fewer outcomes for every column intervals are averaged over hyperparameters."""
 MOST_AVERAGED = 250
 """With more outcomes hyperparameters are settled, and averaging over them takes long."""
+COMPARED = 50
+"""Transforms are compared on so many outcomes at most, drawn from all."""
+SETTLED = 30
+"""With fewer outcomes transforms are compared at every fit, with more at every thirtieth."""
 ENOUGH = 1024
 """Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
 
@@ -110,16 +114,8 @@ class GP(Surrogate):
         """The posterior at the best hyperparameters found, or averaged over some where data are few."""
         if not len(observations):
             raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
-        fitted, density = self._fitted(observations, start, "")
-        density += GAINED * len(observations)
-        places = self._places(observations.values)
-        if start is not None and start.warp in places and len(observations) >= 30:
-            places = (start.warp,)  # with many data the last choice is compared with none, not with all others
-        for place in places:
-            other, reached = self._fitted(observations, start, place)
-            if reached > density:
-                fitted, density = other, reached
-        return self.resume(observations, fitted)
+        place = self._place(observations, start)
+        return self.resume(observations, self._fitted(observations, start, place)[0])
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
@@ -141,6 +137,22 @@ class GP(Surrogate):
         warped, warp = _warped(observations, fitted.warp)
         inner = self._mixed(warped, fitted, self.interval_draws, t / max(t - self._unknowns(observations), t / 3))
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
+
+    def _place(self, observations: Observations, start: Hyperparameters | None) -> str:
+        """What outcomes are transformed around, or nothing: chosen on some of them where there are many.
+
+        Once there are some tens of outcomes the last choice holds, and is reviewed now and then.
+        """
+        t, places = len(observations), self._places(observations.values)
+        if start is not None and t >= SETTLED and t % SETTLED and start.warp in ("", *places):
+            return start.warp
+        if not places:
+            return ""
+        some = observations.rows(_some(t, COMPARED))
+        reached = {place: self._fitted(some, start, place)[1] for place in ("", *places)}
+        reached[""] += GAINED * len(some)
+        place = max(reached, key=reached.__getitem__)
+        return place if _warped(observations, place)[1] is not None else ""
 
     def _fitted(
         self, observations: Observations, start: Hyperparameters | None, place: str
@@ -194,7 +206,7 @@ class GP(Surrogate):
         """The outcomes that hyperparameters are fitted to, standardised."""
         points, values = observations.joint, observations.values
         shift, scale = centre_and_scale(values)
-        enough = _enough(len(values))
+        enough = _some(len(values), ENOUGH)
         targets = (values - shift) / scale
         split, free = observations.decisions.shape[1], self._free(points.shape[1])
         return Evidence(points[enough], targets[enough], self.kernel, split, free, self.mean is None)
@@ -225,11 +237,11 @@ class GP(Surrogate):
         return held
 
 
-def _enough(count: int) -> np.ndarray:
-    """Which outcomes are fitted: all, or as many as are enough, drawn without a rhythm that data might have too."""
-    if count <= ENOUGH:
+def _some(count: int, limit: int) -> np.ndarray:
+    """Which outcomes are looked at: all, or as many as are enough, drawn without a rhythm that data might have too."""
+    if count <= limit:
         return np.arange(count)
-    return np.sort(np.random.default_rng(count).permutation(count)[:ENOUGH])
+    return np.sort(np.random.default_rng(count).permutation(count)[:limit])
 
 
 def _warped(observations: Observations, place: str) -> tuple[Observations, Warp | None]:

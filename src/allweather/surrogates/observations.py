@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -47,6 +48,11 @@ class Observations:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def rows(self, chosen: np.ndarray) -> Observations:
+        """Some of the outcomes, by place; the contexts seen stay."""
+        places = torch.from_numpy(chosen)
+        return Observations(self.decisions[places], self.contexts[places], self.values[places], self.seen)
 
     def without_contexts(self) -> Observations:
         """The same outcomes when contexts are taken for noise."""
