@@ -246,7 +246,7 @@ def test_gains_that_are_none_are_refused(simulated, gain):
 
 
 def test_an_objective_whose_gain_is_not_known_is_refused(simulated, folder):
-    satisficing = '{ name = "robust-satisficing", target = 10, distance = { name = "wasserstein", radius = 0 } }'
+    satisficing = '{ name = "robust-satisficing", target = 10, distance = { name = "mmd", radius = 0 } }'
     text = (folder / "kiosk.toml").read_text()
     (folder / "slow.toml").write_text(re.sub("objective = .*", f"objective = {satisficing}", text))
     simulated("init", "slow.toml", "--study", "slow")

@@ -15,7 +15,7 @@ KIOSK = """
 name = "kiosk"
 seed = 7
 method = "drbo-kde"
-initial = 3
+initial = 2
 
 [variables]
 order = { lower = 0, upper = 1 }
@@ -43,7 +43,7 @@ def shell(tmp_path):
 def test_the_newsvendor_from_the_terminal_alone(shell):
     newsvendor, rng = problem("newsvendor"), np.random.default_rng(0)
     assert "Next: allweather ask" in shell("init", "kiosk.toml")
-    for number in range(4):
+    for number in range(3):
         (trial,) = json.loads(shell("ask", "--json"))["trials"]
         assert trial["number"] == number
         context = newsvendor.draw(rng)
@@ -52,7 +52,7 @@ def test_the_newsvendor_from_the_terminal_alone(shell):
         assert json.loads(shell(*words))["trial"]["values"] == [value]
     best = json.loads(shell("recommend", "--json"))
     assert 0 < best["decision"]["order"] < 0.6
-    assert "4 complete" in shell("show")
+    assert "3 complete" in shell("show")
     assert "did you mean 'demand'" in shell("tell", 0, 3, "--context", "demnd=3", code=2)
     shell("export", "kiosk.jsonl")
     shell("import", "kiosk.jsonl", ALLWEATHER_STORAGE="sqlite:///elsewhere.db")

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import scipy.stats
-from tests.integrations.shifted import OBJECTIVE, TRIALS, days, outcome, paired
+from tests.integrations.shifted import OBJECTIVE, SEEDS, TRIALS, days, outcome, paired
 
 import allweather as aw
 from allweather.serialization.laws import encode_law
@@ -62,13 +62,10 @@ def reloaded(client, tmp_path):
 
 
 def test_fifteen_trials_hold_under_a_shift(record_property):
-    def ours(objective):
-        def chosen(seed):
-            client = make(seed, initial=None, objective=objective)
-            run(client, seed)
-            return decided(client)["speed"]
-
-        return chosen
+    def ours(seed):
+        client = make(seed, initial=None, objective=OBJECTIVE)
+        run(client, seed)
+        return decided(client)["speed"]
 
     def default(seed):
         client = Client(random_seed=seed)
@@ -77,8 +74,8 @@ def test_fifteen_trials_hold_under_a_shift(record_property):
         run(client, seed)
         return client.get_best_parameterization()[0]["speed"]
 
-    arms = ours(OBJECTIVE), ours(aw.Expectation()), default
-    paired("Ax and its own best arm", *arms, record_property, seeds=range(8))
+    # What the objective does by itself is shown with Optuna, which takes a fraction of the time.
+    paired("Ax and its own best arm", ours, None, default, record_property, seeds=SEEDS[:3])
 
 
 def test_after_the_first_trials_it_goes_where_it_learned_to_go():

@@ -1,25 +1,26 @@
-"""`methods`, `problems`, `figures`, `reproduce` and `bench`: the published methods, problems and results."""
+"""`methods`, `problems`, `figures`, `reproduce` and `bench`: the published methods, problems and results.
+
+Problems and campaigns are imported by the commands that use them, since that takes a third of a command's time.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 from rich.table import Table
 
-from allweather.benchmark import Campaign, Reproduction, summary, summary_by_cost
-from allweather.benchmark import reproduce as run_figure
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.cli.app import app, console, error_console
 from allweather.cli.options import Output, with_json_option
 from allweather.errors import require
 from allweather.methods import method as checked_method
 from allweather.methods import methods as known_methods
-from allweather.problems import SubsetProblem
-from allweather.problems import problem as checked_problem
-from allweather.problems import problems as known_problems
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from allweather.benchmark import Reproduction
 
 
 @app.command()
@@ -42,6 +43,8 @@ def problems() -> Output:
 
     Example: allweather problems
     """
+    from allweather.problems import problems as known_problems
+
     return Output(known_problems(), lambda: console.print("\n".join(known_problems())))
 
 
@@ -52,6 +55,8 @@ def figures() -> Output:
 
     Example: allweather figures
     """
+    from allweather.benchmark.catalogue import CATALOGUE
+
     table = Table("name", "source", "claim")
     for name, known in CATALOGUE.items():
         table.add_row(name, known.source, known.claim)
@@ -75,6 +80,8 @@ def reproduce(
 
     Example: allweather reproduce kde-fig1 --problem ackley --seeds 5 --iterations 60 --workers 2
     """
+    from allweather.benchmark import reproduce as run_figure
+
     found = run_figure(name, seeds, iterations, quick, problem, method, workers, None if quick else output)
     figure = None if found.figure is None else str(found.figure)
     document = {"source": found.source, "claim": found.claim, "verdict": found.verdict, "figure": figure}
@@ -94,6 +101,10 @@ def bench(
 
     Example: allweather bench --problem newsvendor --method drbo-kde --method erbo --seeds 3 --iterations 20
     """
+    from allweather.benchmark import Campaign, summary, summary_by_cost
+    from allweather.problems import SubsetProblem
+    from allweather.problems import problem as checked_problem
+
     chosen = checked_problem(problem)
     for each in method:
         needed, given = checked_method(each).rule is not None, isinstance(chosen, SubsetProblem)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -14,6 +16,8 @@ TRIED, SPREAD = 32, 32
 """Decisions compared: tried ones that look best, and ones spread over all."""
 SCREENED, FINALISTS = 97, 6
 """Draws of their objectives on few contexts, and how many of the best are compared with all draws and contexts."""
+MARGIN = 0.25
+"""Another decision is recommended if its median is higher by this share of the first one's standard deviation."""
 STEPS = (0.1, 0.03)
 """Standard deviations of the steps around the best of them, in the unit cube."""
 
@@ -31,6 +35,8 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     """
     if type(belief.objective) is Expectation or is_costly(belief.objective):  # linear; or it would take too long
         return first
+    # The same data give the same decision, whatever else happened.
+    belief = replace(belief, generator=torch.Generator().manual_seed(0), bound=belief.field)
     rough = belief.rough() or belief
     decisions = torch.cat([first[None], rough.incumbents(TRIED), search.sample(SPREAD, belief.generator)])
     medians = _medians(rough, decisions, SCREENED)
@@ -39,7 +45,13 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
         decisions = torch.cat([decisions, near])
         medians = torch.cat([medians, _medians(rough, near, SCREENED)])
     finalists = decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]
-    return finalists[_medians(belief, finalists, DRAWS).argmax()]
+    drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
+    low, middle, high = drawn.quantile(
+        torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64), dim=0, interpolation="nearest"
+    )
+    best = int(middle.argmax())
+    certain = middle[best] > middle[0] + MARGIN * (high[0] - low[0]) / 2
+    return finalists[best - 1] if best and bool(certain) else first
 
 
 def _medians(belief: Belief, decisions: Tensor, count: int) -> Tensor:

@@ -15,7 +15,7 @@ from allweather.plots.picture import Picture
 from allweather.problems import Problem
 from allweather.study import Study
 
-LOOKS = 16
+LOOKS = 12
 """Past recommendations that are computed, at most."""
 SHOWN = 2000
 """Outcomes that are drawn, at most."""
