@@ -103,7 +103,7 @@ def test_every_pair_of_choices_is_covered():
 
 
 GRID = [{"dose": dose, "speed": speed} for dose in (1.0, 4.0, 7.0, 10.0) for speed in (1, 3, 5)]
-"""Decisions where each takes a search for the radius that needs a search itself."""
+"""Decisions where each takes a search that needs a search itself."""
 
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
@@ -117,7 +117,7 @@ def test_runs_three_steps(row):
         objective=wanted,
         acquisition=ACQUISITIONS[acquisition](),
         surrogate=SURROGATES[surrogate](),
-        candidates=GRID if objective == "satisficing" and distance == "mmd" else None,
+        candidates=GRID if distance == "phi" or (objective, distance) == ("satisficing", "mmd") else None,
         initial=4,
         seed=1,
     )

@@ -12,8 +12,9 @@ from allweather.plots.report.reasons import reasons
 from allweather.storage import Database, import_lines
 
 
-@pytest.mark.parametrize("study", [stall, workshop, farm, plain])
-@pytest.mark.parametrize("static", [True, False])
+@pytest.mark.parametrize(
+    ("study", "static"), [(stall, True), (stall, False), (workshop, False), (farm, False), (plain, True)]
+)
 def test_a_report_of_every_study(study, static):
     text = report_html(study(), static=static)
     assert "<script>alert(1)" not in text
