@@ -12,6 +12,7 @@ from benchmarks import (
     control,
     default_ask,
     defaults,
+    evidence,
     growth,
     imports,
     journal,
@@ -32,6 +33,7 @@ ALL = {
     "growth": growth.main,
     "defaults": lambda: defaults.main(["--show"]),
     "calibration": lambda: calibration.main(["--show"]),
+    "evidence": evidence.main,
 }
 
 if __name__ == "__main__":

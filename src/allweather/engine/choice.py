@@ -9,13 +9,14 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
+from allweather.engine.gain import sampled_objectives
 from allweather.engine.objective_draws import DRAWS, is_costly, objective_draws
 from allweather.objectives import Expectation
 
 TRIED, SPREAD = 32, 32
 """Decisions compared: tried ones that look best, and ones spread over all."""
-SCREENED, FINALISTS = 97, 6
-"""Draws of their objectives on few contexts, and how many of the best are compared with all draws and contexts."""
+FINALISTS = 6
+"""How many of those that are best on few contexts and with few samples are compared with all."""
 MARGIN = 0.25
 """Another decision is recommended if its median is higher by this share of the first one's standard deviation."""
 STEPS = (0.1, 0.03)
@@ -39,11 +40,11 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     belief = replace(belief, generator=torch.Generator().manual_seed(0), bound=belief.field)
     rough = belief.rough() or belief
     decisions = torch.cat([first[None], rough.incumbents(TRIED), search.sample(SPREAD, belief.generator)])
-    medians = _medians(rough, decisions, SCREENED)
+    medians = _medians(rough, decisions)
     for step in STEPS if search.candidates is None else ():
         near = search.around(decisions[medians.argmax()], step, SPREAD, belief.generator)
         decisions = torch.cat([decisions, near])
-        medians = torch.cat([medians, _medians(rough, near, SCREENED)])
+        medians = torch.cat([medians, _medians(rough, near)])
     finalists = decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]
     drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
     low, middle, high = drawn.quantile(
@@ -54,6 +55,7 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     return finalists[best - 1] if best and bool(certain) else first
 
 
-def _medians(belief: Belief, decisions: Tensor, count: int) -> Tensor:
-    """Posterior medians (b,) of the objectives of decisions (b, d_x)."""
-    return objective_draws(belief, decisions, count).median(0).values
+def _medians(belief: Belief, decisions: Tensor) -> Tensor:
+    """Posterior medians (b,) of the objectives of decisions (b, d_x), the law taken as known."""
+    with torch.no_grad():
+        return sampled_objectives(belief, decisions, torch.Generator().manual_seed(0)).median(0).values

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
 
 
-DRAW_RANK, DRAW_TOLERANCE = 48, 1e-4
+DRAW_RANK, DRAW_TOLERANCE = 64, 1e-4
 """Columns of the context kernel's root when sampling, and the share of variance that may be left out of it."""
 
 
@@ -59,8 +59,8 @@ class ProductPosterior(Posterior):
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the joint posterior of each decision's contexts, the same random numbers for all decisions.
 
-        The context kernel is approximated by a root of at most 48 columns; the variance that it lacks, below 1e-4 of
-        the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost.
+        The context kernel is approximated by a root of at most 64 columns; the variance that it lacks, below 1e-4 of
+        the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost. Means are exact.
         """
         factor, points = self.data.kernel.factor, self.scaled_contexts(contexts)
         root = truncated_root(factor, points, DRAW_RANK, DRAW_TOLERANCE)
@@ -84,12 +84,11 @@ class ProductPosterior(Posterior):
         prior = kernel.outputscale * torch.eye(rank, dtype=torch.float64)
         normal = torch.randn(count, 1, rank, generator=generator, dtype=torch.float64)
         features = torch.einsum("brs,kbs->kbr", _root(prior - half.mT @ half), normal.expand(-1, len(decisions), -1))
-        middle = data.mean + ((near * data.weights) @ at_data) @ rows.T
-        drawn = middle + features @ rows.T
+        drawn = features @ rows.T
         if float(lacking[:n].max()) > DRAW_TOLERANCE:
             alone = torch.randn(count, 1, n, generator=generator, dtype=torch.float64)
             drawn = drawn + (kernel.outputscale * lacking[:n]).sqrt() * alone
-        return data.shift + data.scale * drawn
+        return self.field(contexts).mean(decisions) + data.scale * drawn
 
     def given(self, points: Tensor, values: Tensor | None = None) -> ProductPosterior:
         """The posterior with further outcomes; what is given is brought to the same units."""

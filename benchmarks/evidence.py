@@ -1,0 +1,70 @@
+"""The tables of docs/defaults.md, from the stored results of the campaigns `defaults` and `calibration`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from benchmarks import calibration, defaults
+from benchmarks.comparison import Results
+from benchmarks.paired import read
+
+PAGE = Path(__file__).parents[1] / "docs" / "defaults.md"
+
+
+def tables(regrets: Path = defaults.RESULTS, intervals: Path = calibration.RESULTS) -> dict[str, str]:
+    """The tables by the name of their place on the page.
+
+    Args:
+        regrets: stored results of `python -m benchmarks defaults`.
+        intervals: stored results of `python -m benchmarks calibration`.
+    """
+    results = Results.of(read(regrets))
+    return {
+        "regret": _regret(results),
+        "verdicts": "\n".join(f"- {line}" for line in defaults.verdicts(results)),
+        "coverage": _coverage(calibration.kept(intervals)),
+    }
+
+
+def filled(page: str, found: dict[str, str]) -> str:
+    """The page with the tables in their places.
+
+    Args:
+        page: the text, with `<!-- NAME -->` before and `<!-- end -->` after every table.
+        found: the tables by name.
+    """
+    for name, table in found.items():
+        place = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        page = place.sub(lambda match, table=table: f"{match[1]}\n{table}\n\n{match[2]}", page)
+    return page
+
+
+def _regret(results: Results) -> str:
+    rows = [["method", "pairs", "cumulative", "cumulative, shifted", "recommendation", "recommendation, shifted"]]
+    for method in results.methods:
+        cells = [
+            results.ratio(method, defaults.REFERENCE, kind, measure)
+            for kind in ("cumulative", "recommended")
+            for measure in (0, 1)
+        ]
+        rows.append([method, str(cells[0].pairs), *map(str, cells)])
+    return _markdown(rows)
+
+
+def _coverage(found: dict[calibration.Case, list[calibration.Interval]]) -> str:
+    table = calibration.printed(found)
+    columns = [str(column.header) for column in table.columns]
+    return _markdown([columns, *(list(row) for row in zip(*(column.cells for column in table.columns), strict=True))])
+
+
+def _markdown(rows: list[list[str]]) -> str:
+    head, *body = rows
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def main() -> None:
+    """Write the tables into the page."""
+    PAGE.write_text(filled(PAGE.read_text(), tables()))
+    print(PAGE.name)
