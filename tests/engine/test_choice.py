@@ -58,7 +58,15 @@ def test_only_candidates_are_recommended():
     candidates = [{"x": 0.05}, {"x": 0.15}, {"x": 0.9}]
     made = aw.Study(SPACE, objective=aw.CVaR(0.2), candidates=candidates, seed=1)
     made.add([{**candidates[n % 3], "c": n / 9, "value": -(n % 3) + 0.1 * n % 0.3} for n in range(10)])
+    made.add([{"x": 0.5, "c": n / 5, "value": 9.0} for n in range(6)])  # tried once, but no candidate
     assert made.recommend().decision in candidates
+
+
+def test_what_the_constraints_exclude_is_not_recommended():
+    limit = aw.LinearConstraint({"x": 1}, upper=0.4)
+    made = aw.Study(SPACE, objective=aw.CVaR(0.2), constraints=[limit], seed=1)
+    made.add([{"x": n / 10, "c": c, "value": n / 10 + 0.1 * c} for n in range(5) for c in (0.2, 0.5, 0.8)])
+    assert made.recommend().decision["x"] <= 0.4 + 1e-9
 
 
 @pytest.mark.parametrize("count", [1, 65])

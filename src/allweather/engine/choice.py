@@ -15,8 +15,8 @@ from allweather.objectives import Expectation
 
 TRIED, SPREAD = 32, 32
 """Decisions compared: tried ones that look best, and ones spread over all."""
-FINALISTS = 6
-"""How many of those that are best on few contexts and with few samples are compared with all."""
+FINALISTS = 4
+"""So many of all, and so many of those tried, that are best on few contexts with few samples are compared with all."""
 MARGIN = 0.25
 """Another decision is recommended if its median is higher by this share of the first one's standard deviation."""
 STEPS = (0.1, 0.03)
@@ -39,13 +39,15 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     # The same data give the same decision, whatever else happened.
     belief = replace(belief, generator=torch.Generator().manual_seed(0), bound=belief.field)
     rough = belief.rough() or belief
-    decisions = torch.cat([first[None], rough.incumbents(TRIED), search.sample(SPREAD, belief.generator)])
+    tried = search.permitted(rough.incumbents(TRIED))
+    decisions = torch.cat([tried, search.sample(SPREAD, belief.generator)])
     medians = _medians(rough, decisions)
+    known = tried[medians[: len(tried)].argsort(descending=True, stable=True)[:FINALISTS]]
     for step in STEPS if search.candidates is None else ():
         near = search.around(decisions[medians.argmax()], step, SPREAD, belief.generator)
         decisions = torch.cat([decisions, near])
         medians = torch.cat([medians, _medians(rough, near)])
-    finalists = decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]
+    finalists = torch.cat([known, decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]])
     drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
     low, middle, high = drawn.quantile(
         torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64), dim=0, interpolation="nearest"

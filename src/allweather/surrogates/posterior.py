@@ -60,7 +60,8 @@ class ProductPosterior(Posterior):
         """Samples of the joint posterior of each decision's contexts, the same random numbers for all decisions.
 
         The context kernel is approximated by a root of at most 64 columns; the variance that it lacks, below 1e-4 of
-        the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost. Means are exact.
+        the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost.
+        Means are exact.
         """
         factor, points = self.data.kernel.factor, self.scaled_contexts(contexts)
         root = truncated_root(factor, points, DRAW_RANK, DRAW_TOLERANCE)

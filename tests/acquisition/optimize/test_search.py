@@ -241,3 +241,24 @@ def test_bounds_spare_scores_and_change_nothing(slack):
     assert torch.equal(best.decision, candidates[branin(candidates).argmax()])
     assert len(scored) < 2000
     assert len(scored) == len({tuple(point) for point in scored})
+
+
+def test_what_may_be_chosen_of_tried_decisions():
+    box = Space(sand=Real(0, 1), lime=Real(0, 1)).decisions
+    tried = torch.tensor([[0.2, 0.2], [0.9, 0.9], [0.5, 0.5]], dtype=torch.float64)
+    feasible = Search(box, (LinearConstraint({"sand": 1, "lime": 1}, upper=1),)).permitted(tried)
+    assert feasible[0].tolist() == [0.2, 0.2]
+    assert (feasible.sum(-1) <= 1 + 1e-9).all()
+    assert Search(box, candidates=tried[1:2]).permitted(tried).tolist() == [[0.9, 0.9]]
+
+
+def test_decisions_around_one_are_legal_and_near():
+    box = Space(sand=Real(0, 1), shovels=Integer(1, 9)).decisions
+    search = Search(box, (LinearConstraint({"sand": 1}, upper=0.6),))
+    middle = box.snap(torch.tensor([[0.59, 0.5]], dtype=torch.float64))[0]
+    near = search.around(middle, 0.1, 40, torch.Generator().manual_seed(0))
+    assert near[0].tolist() == middle.tolist()
+    assert 10 < len(near) <= 41
+    assert (near[:, 0] <= 0.6 + 1e-9).all()
+    assert (near - middle).abs().max() < 0.6
+    torch.testing.assert_close(near, box.snap(near))

@@ -89,6 +89,17 @@ class Search:
             return self.candidates[torch.cat([torch.zeros(0, dtype=torch.long), *orders])[:n]]
         return torch.from_numpy(self.region.spread(n, generator))
 
+    def permitted(self, points: Tensor) -> Tensor:
+        """Decisions that may be chosen: the points (k, d) moved into the constraints, or those that are candidates.
+
+        Args:
+            points: (k, d) decisions in the unit cube, such as tried ones, which need not meet the constraints.
+        """
+        if self.candidates is None:
+            return torch.from_numpy(self._near(points))
+        apart = (points[:, None] - self.candidates).abs().amax(-1)
+        return points[apart.amin(-1) <= 1e-6]
+
     def around(self, decision: Tensor, step: float, n: int, generator: torch.Generator) -> Tensor:
         """Legal and feasible decisions (at most n, d) near a decision (d,); it is the first of them.
 
