@@ -19,24 +19,8 @@ import allweather as aw
 from allweather.methods.composition import Composition
 from allweather.problems import Problem
 from benchmarks.comparison import Ratio, Results
-from benchmarks.paired import Builder, PairedRun, campaign, read
+from benchmarks.paired import PROBLEMS, Builder, PairedRun, campaign, read
 
-PROBLEMS = (
-    "ackley",
-    "ackley-4c",
-    "branin",
-    "complicated-hartmann",
-    "goldstein-price",
-    "hartmann6",
-    "modified-branin",
-    "newsvendor",
-    "plant-ph",
-    "portfolio-normal",
-    "portfolio-uniform",
-    "six-hump-camel",
-    "three-hump-camel",
-    "wind",
-)
 GOALS = {"default": "every-trial", "default, recommendation": "recommendation", "default of 0.1": "0.1"}
 """Rows of the table, and the goals they stand for."""
 PUBLISHED = (
