@@ -3,8 +3,8 @@
 Hartmann's function of three variables, every subset of them a control set, 1024 samples of what is left alone, 60
 observations, fixed hyperparameters. The straightforward way calls GPyTorch's posterior on all joint points of each set
 and maximises with SciPy's L-BFGS-B, whose gradients are finite differences, from the best five of 100 random points, as
-the published code does (ERRATA; it takes 10,000 points for the full set). "Lean" it starts from five random points and
-asks for each point's variance alone instead of reading it off the joint posterior of all samples.
+the published code does (errata E49; it takes 10,000 points for the full set). "Lean" it starts from five random points
+and asks for each point's variance alone instead of reading it off the joint posterior of all samples.
 """
 
 from __future__ import annotations

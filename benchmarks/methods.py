@@ -3,8 +3,8 @@
 Ours is timed over all iterations. The straightforward way (BoTorch's fit, posterior on all joint points,
 `optimize_acqf`, cvxpy for worst cases) is timed at five of the steps, on the data that our run had then, and their mean
 is multiplied by the number of iterations: whole runs would take long. "As published" it searches as hard as the papers
-do (ERRATA) and makes a new conic program for every worst case; "lean" it has 10 restarts and 128 raw samples, and one
-compiled program with parameters.
+do (errata E12) and makes a new conic program for every worst case; "lean" it has 10 restarts and 128 raw samples, and
+one compiled program with parameters.
 """
 
 from __future__ import annotations

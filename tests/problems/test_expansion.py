@@ -86,7 +86,7 @@ def test_unknown_kernels_are_refused():
 def test_infections_best_worst_case_is_infeasible_as_published():
     published, feasible = problem("infection", as_published=True), problem("infection")
     worst = published.values(published.candidates, published.truth().points).min(1).values
-    assert published.candidates[worst.argmax()].tolist() == [1, 1]  # ERRATA bocu 5
+    assert published.candidates[worst.argmax()].tolist() == [1, 1]  # errata E36
     assert published.constraints == ()
     assert len(feasible.candidates) == 528
     assert (feasible.truth().points[:, :2].sum(1) <= 1 + 1e-9).all()

@@ -19,7 +19,7 @@ def test_samples_have_the_priors_moments():
     x, c = uniform(40, 2, 2), uniform(40, 2, 3)
     draws = torch.stack([problem("gp-sample", seed=seed).values(x, c).diagonal() for seed in range(60)])
     assert abs(draws.mean().item()) < 0.08
-    assert abs(draws.std().item() - 1) < 0.05  # the paper's own has 0.68 (ERRATA bocu 6)
+    assert abs(draws.std().item() - 1) < 0.05  # the paper's own has 0.68 (errata E37)
 
 
 def test_seeds_differ():

@@ -1,4 +1,4 @@
-"""The true optima of the expected objective that ERRATA gives."""
+"""The true optima of the expected objective that the errata give."""
 
 import numpy as np
 import pytest

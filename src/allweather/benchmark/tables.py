@@ -33,7 +33,7 @@ SIZES = (10, 100, 200, 300)
 def kde_table2(
     seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
 ) -> tuple[pd.DataFrame, str]:
-    """Measure the L1 distance between a density and its kernel estimate, on the real line, without clipping (errata).
+    """Measure the L1 distance between a density and its kernel estimate, on the real line, unclipped (errata E2).
 
     Args:
         seeds: number of repetitions; by default 100.

@@ -18,7 +18,7 @@ class Discretised(LearnedModel):
     """The empirical distribution on a full grid of about `size` points; grid points not seen weigh nothing.
 
     As DRBO-MMD needs it (kde, App. B.1): `ceil(size**(1/d_c))` points per dimension, the box's ends included. The
-    published code takes the grid's diagonal only (ERRATA).
+    published code takes the grid's diagonal only (errata E9).
 
     Example:
         >>> past = torch.tensor([[0.1], [0.9], [0.95]], dtype=torch.float64)

@@ -21,8 +21,8 @@ class KDE(LearnedModel):
     """A Gaussian kernel density estimate of the contexts, sampled with quasi-Monte-Carlo.
 
     Real contexts are smoothed; integers and choices keep the values seen with their frequencies, so that mixed contexts
-    need no other model. The kernel is `exp(-u^2 / 2)`; the paper's formula drops the half, its code does not (ERRATA).
-    Columns in which all contexts are equal have no spread to estimate and stay as they are.
+    need no other model. The kernel is `exp(-u^2 / 2)`; the paper's formula drops the half, its code does not (errata
+    E1). Columns in which all contexts are equal have no spread to estimate and stay as they are.
 
     A kernel of bandwidth h adds `h^2 / 2` times the curvature to every mean. Silverman's h, chosen for the density,
     makes that bias as large as the mean's sampling error. The default is `standard deviation / sqrt(t - 1)`: then the

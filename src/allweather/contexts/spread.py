@@ -35,7 +35,7 @@ class Uniform(ContextModel):
 class MeanBox(ContextModel):
     """The box of one standard deviation around the mean of the contexts seen: where StableOpt looks for the worst.
 
-    kde, App. B.1; the published code samples it with its range reversed (ERRATA).
+    kde, App. B.1; the published code samples it with its range reversed (errata E4).
 
     Example:
         >>> past = torch.tensor([[0.4], [0.6]], dtype=torch.float64)

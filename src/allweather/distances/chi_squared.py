@@ -18,7 +18,7 @@ class ChiSquared(Distance):
     """`d(q, p) = sum (q - p)^2 / p`: the adversary pays for variance and cannot reach points of weight zero.
 
     The ratios q/p fall linearly with the value until they reach zero. phi, Ex. 2 stops at the line and may then use
-    negative probabilities (ERRATA); here the points beyond its end drop out, which makes the worst case exact.
+    negative probabilities (errata E25); here the points beyond its end drop out, which makes the worst case exact.
 
     Example:
         >>> from allweather import worst_case

@@ -17,7 +17,7 @@ from allweather.distances.f_divergence import LARGEST_LOG_TILT, deviation, lowes
 class KL(Distance):
     """`d(q, p) = sum q log(q/p)`: the adversary tilts the reference exponentially; points of weight zero stay empty.
 
-    phi, Ex. 15; the multiplier is found, not chosen by hand, and Eq. 34 is not used (ERRATA).
+    phi, Ex. 15; the multiplier is found, not chosen by hand, and Eq. 34 is not used (errata E26).
 
     Example:
         >>> from allweather import worst_case

@@ -1,6 +1,6 @@
 """The methods of bocu, kde, phi and wasserstein, and their baselines.
 
-What the papers and their code disagree about is in ERRATA; each docstring says what is run here.
+What the papers and their code disagree about is listed in the errata; each docstring says what is run here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def random(context: ContextModel | None = None) -> Composition:
 def gp_ucb(width: float = math.sqrt(1.5), surrogate: Surrogate | None = None) -> Composition:
     """Upper confidence bounds of a surrogate that ignores the context (Srinivas et al. 2010).
 
-    kde and wasserstein say 1.5; this path of their code multiplies by sqrt(1.5) (ERRATA).
+    kde and wasserstein say 1.5; this path of their code multiplies by sqrt(1.5) (errata E7).
     """
     return Composition(Ignored(), Expectation(), UCB(width), surrogate)
 
@@ -66,7 +66,7 @@ def drbo_kde(
 ) -> Composition:
     """The worst mean within a total variation of a kernel density estimate (kde, Alg. 2).
 
-    The infimum over the context box is taken over as many Sobol points, inside the box (ERRATA).
+    The infimum over the context box is taken over as many Sobol points, inside the box (errata E4).
     """
     chosen = DensityRadius() if radius is None else radius
     belief = _density(samples, unseen=samples)
@@ -75,7 +75,10 @@ def drbo_kde(
 
 @named
 def drbo_mmd(width: float = 1.5, size: int = 100, lengthscale: float | None = None) -> Composition:
-    """The worst mean within an MMD ball around the empirical distribution on a grid (Kirschner et al. 2020)."""
+    """The worst mean within an MMD ball around the empirical distribution on a grid (Kirschner et al. 2020).
+
+    The kernel of the MMD is an RBF of median lengthscale; the code of kde takes the fitted kernel (errata E14).
+    """
     return Composition(Discretised(size), DRO(MMD(SampleMMDRadius(), lengthscale)), UCB(width), _matern())
 
 
@@ -104,7 +107,7 @@ def wdrbo(
 ) -> Composition:
     """The mean of the upper bound less the radius times its steepest slope (wasserstein, Eq. 13).
 
-    The radius is 0.3/sqrt(t); the slope is sought at the contexts seen and at 100 others (ERRATA).
+    The radius is 0.3/sqrt(t); the slope is sought at the contexts seen and at 100 others (errata E16, E17).
     """
     objective = LipschitzRegularised(TransportRadius() if radius is None else radius)
     return Composition(context or Empirical(unseen=100), objective, UCB(width), GP())
@@ -158,7 +161,8 @@ def ts_bocu(
 ) -> Composition:
     """Thompson sampling of `alpha v + beta delta` (bocu, Alg. 1).
 
-    The paper samples a linear model on 1024 random cosines; `exact` samples the posterior itself.
+    A sample is a linear model on 1024 random cosines; the paper's code has 1024 pairs of cosine and sine (errata E40).
+    `exact` samples the posterior itself.
     """
     return Composition(context, General(alpha, beta, _bocu(distance)), Thompson() if exact else FourierThompson())
 
@@ -171,7 +175,10 @@ def ucb_bocu(
     width: float = 2.0,
     context: ContextModel | None = None,
 ) -> Composition:
-    """Upper bounds of `alpha v + beta delta`, in total variation exact for each term: what bocu calls intractable."""
+    """Upper bounds of `alpha v + beta delta`, in total variation exact for each term: what bocu calls intractable.
+
+    The width is 2; the text says sqrt(2), and the published code overwrites it (errata E33).
+    """
     return Composition(context, General(alpha, beta, _bocu(distance)), UCB(width))
 
 

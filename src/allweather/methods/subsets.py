@@ -33,7 +33,7 @@ def _per_cost(sound: bool) -> Rule:
 def ucb_cvs(epsilon: float | Schedule | Callable[[int], float] = 0.0, width: float = 2.0) -> Composition:
     """The cheapest control set whose upper bound comes within epsilon of the best (subsets, Alg. 1).
 
-    Sets may come in any order of cost; the published code runs only the variants below (ERRATA).
+    Sets may come in any order of cost; the published code runs only the variants below (errata E44).
     """
     return _ucb(NearBest(epsilon), width)
 
@@ -66,7 +66,7 @@ def ucb_psq(width: float = 2.0) -> Composition:
 def ts_psq() -> Composition:
     """The set that is best for one sampled function, whatever it costs (Hayashi et al. 2022).
 
-    The sample is a linear model on 1024 random cosines, the same function for all sets.
+    The sample is a linear model on 1024 random cosines, the same function for all sets (errata E40).
     """
     return Composition(objective=Expectation(), acquisition=FourierThompson(), rule=BestValue())
 
@@ -81,8 +81,8 @@ def ei_psq(samples: int = 32) -> Composition:
 def ucb_psq_per_cost(width: float = 2.0, sound: bool = False) -> Composition:
     """The best upper bound per unit cost (subsets, App. B).
 
-    Dividing a negative bound by its cost prefers the dearer set (ERRATA); `sound` divides the distance from the worst
-    outcome instead.
+    Dividing a negative bound by its cost prefers the dearer set (errata E47); `sound` divides the distance from the
+    worst outcome instead.
     """
     return _ucb(_per_cost(sound), width)
 

@@ -1,7 +1,7 @@
 """The closed forms that phi prints for chi-squared and total variation, and wasserstein's bound, under their own names.
 
-They are lower bounds of the worst case: phi's are exact only while no probability would turn negative (ERRATA). `DRO`
-with the distance itself is exact; these stay so that the published methods can be run.
+They are lower bounds of the worst case: phi's are exact only while no probability would turn negative (errata E25).
+`DRO` with the distance itself is exact; these stay so that the published methods can be run.
 """
 
 from __future__ import annotations

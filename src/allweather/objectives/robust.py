@@ -159,7 +159,7 @@ class MeanRisk(Objective):
 
 @dataclass(frozen=True)
 class MinimaxApproximation(Objective):
-    """The midpoint between v's tangent at radius 0 and its chord to the worst case (Tay et al. 2022; see ERRATA).
+    """The midpoint between v's tangent at radius 0 and its chord to the worst case (Tay et al. 2022; errata E10).
 
     With m the mean, s the sensitivity and r the distance of the point mass on the smallest value f_min, the tangent
     is `max(m + s * radius**rate, f_min)` and the chord the straight line from (0, m) to (r, f_min). It may fall when

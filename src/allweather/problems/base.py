@@ -46,7 +46,7 @@ class Problem:
     function: Function = field(repr=False)
     """Decisions (b, d_x) and contexts (n, d_c), both in the unit cube, to (b, n); larger is better."""
     sample: Callable[[int, np.random.Generator], np.ndarray] = field(repr=False)
-    """True contexts (n, d_c) of the unit cube; learner and function see the same, clipped ones (ERRATA kde 6)."""
+    """True contexts (n, d_c) of the unit cube; learner and function see the same, clipped ones (errata E8)."""
     quantile: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
     """Uniforms (n, d_c) to contexts of the true law, where it is continuous."""
     support: Reference | None = field(default=None, repr=False)

@@ -18,13 +18,13 @@ from allweather.space.variables import Context, Real
 @registered("ackley")
 def ackley(sd: float = 0.15) -> Problem:
     """Two decisions, one context from N(0.5, sd^2), clipped; wasserstein has sd 0.2."""
-    return _ackley("ackley", 1, sd, "kde App. B.2, wasserstein App. 9; ERRATA kde 9 (sign, d_x = 2), wasserstein 3")
+    return _ackley("ackley", 1, sd, "kde App. B.2, wasserstein App. 9; errata E11 (sign, d_x = 2), E18")
 
 
 @registered("ackley-4c")
 def ackley_four_contexts(sd: float = 0.15) -> Problem:
     """Two decisions, four independent contexts from N(0.5, sd^2), clipped."""
-    return _ackley("ackley-4c", 4, sd, "kde App. D; ERRATA kde 9 (sign)")
+    return _ackley("ackley-4c", 4, sd, "kde App. D; errata E11 (sign)")
 
 
 def _ackley(name: str, contexts: int, sd: float, source: str) -> Problem:
@@ -51,7 +51,7 @@ def modified_branin(sd: float = 0.1) -> Problem:
         function=Formula(branin_mean, (-5.0, 0.0, 0.0, -5.0), (10.0, 15.0, 15.0, 10.0)),
         sample=law.sample,
         quantile=law.quantile,
-        source="kde App. B.2, wasserstein App. 9; ERRATA kde 10, wasserstein 3",
+        source="kde App. B.2, wasserstein App. 9; errata E12, E18",
     )
 
 
@@ -59,7 +59,7 @@ def modified_branin(sd: float = 0.1) -> Problem:
 def three_hump_camel(law: str = "uniform", sd: float = 0.2) -> Problem:
     """On [-1, 1]^2; the paper says the context is uniform, its code draws N(0.5, 0.2^2) in the unit cube."""
     function = synthetic.ThreeHumpCamel(negate=True)
-    source = "wasserstein Eq. 83; ERRATA wasserstein 4 (sign, law)"
+    source = "wasserstein Eq. 83; errata E19 (sign, law)"
     return _planar("three-hump-camel", function, ((-1.0, -1.0), (1.0, 1.0)), source, law, sd, initial=5)
 
 
@@ -67,7 +67,7 @@ def three_hump_camel(law: str = "uniform", sd: float = 0.2) -> Problem:
 def six_hump_camel(law: str = "uniform", sd: float = 0.2) -> Problem:
     """On [-3, 3] x [-2, 2], the same box for observations and regret."""
     function = synthetic.SixHumpCamel(negate=True)
-    source = "phi Sec. 5, App. 9.1; ERRATA wasserstein 4 (one box)"
+    source = "phi Sec. 5, App. 9.1; errata E19 (one box)"
     return _planar("six-hump-camel", function, ((-3.0, -2.0), (3.0, 2.0)), source, law, sd)
 
 

@@ -1,4 +1,4 @@
-"""Functions drawn from a GP prior, exact in the whole unit cube (ERRATA bocu 6)."""
+"""Functions drawn from a GP prior, exact in the whole unit cube (errata E37)."""
 
 from __future__ import annotations
 
@@ -102,5 +102,5 @@ def gp_sample(seed: int = 0) -> Problem:
         function=PriorSample.drawn(decisions=2, contexts=2, seed=seed),
         **setting.arguments,
         candidates=grid(2, 32),
-        source="bocu App. C.1; ERRATA bocu 4, 6 (an exact draw with standard deviation 1)",
+        source="bocu App. C.1; errata E35, E37 (an exact draw with standard deviation 1)",
     )

@@ -16,7 +16,7 @@ from allweather.surrogates import GP
 FIXED_GP = GP(lengthscales=0.1, outputscale=1.0, noise=0.01, mean=0.0)
 """The surrogate of bocu, also the prior of its GP samples."""
 MEAN, VARIANCE = 0.5, 0.2
-"""Of the Gaussian belief; the variance makes it nearly uniform (ERRATA bocu 4)."""
+"""Of the Gaussian belief; the variance makes it nearly uniform (errata E35)."""
 
 
 class GridSetting(NamedTuple):

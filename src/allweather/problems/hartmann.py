@@ -71,7 +71,7 @@ def hartmann3() -> Problem:
         function=Hartmann(3),
         **setting.arguments,
         candidates=grid(2, 32),
-        source="bocu App. C.1; ERRATA bocu 4",
+        source="bocu App. C.1; errata E35",
     )
 
 
@@ -79,13 +79,13 @@ def hartmann3() -> Problem:
 def hartmann6(sd: float = 0.1) -> Problem:
     """Five decisions, one context from N(0.5, sd^2), clipped; wasserstein has sd 0.2."""
     law = normals(1, sd, "hartmann6")
-    return _hartmann6("hartmann6", law, "kde App. B.2, wasserstein App. 9; ERRATA kde 9 (heights)")
+    return _hartmann6("hartmann6", law, "kde App. B.2, wasserstein App. 9; errata E11 (heights)")
 
 
 @registered("complicated-hartmann")
 def complicated_hartmann() -> Problem:
     """Five decisions, one context from a mixture of six normal and two Cauchy laws, clipped."""
-    return _hartmann6("complicated-hartmann", Independent((COMPLICATED,)), "kde App. B.2; ERRATA kde 9 (heights)")
+    return _hartmann6("complicated-hartmann", Independent((COMPLICATED,)), "kde App. B.2; errata E11 (heights)")
 
 
 def _hartmann6(name: str, law: Independent, source: str) -> Problem:

@@ -28,7 +28,7 @@ def shift_example() -> Problem:
         quantile=law.quantile,
         initial=5,
         belief=Known(scipy.stats.norm(0.5, 0.1)),
-        source="wasserstein Sec. 5; ERRATA wasserstein 6; the paper states no box",
+        source="wasserstein Sec. 5; errata E21; the paper states no box",
     )
 
 

@@ -25,7 +25,7 @@ def plant_ph() -> Problem:
         function=KernelExpansion.of(data),
         **setting.arguments,
         candidates=grid(1, 1024),
-        source="bocu App. C.1; ERRATA bocu 4; data/README",
+        source="bocu App. C.1; errata E35; data/README",
     )
 
 
@@ -49,7 +49,7 @@ def infection(as_published: bool = False) -> Problem:
         **setting.arguments,
         constraints=() if as_published else (LinearConstraint({"x1": 1, "x2": 1}, upper=1),),
         candidates=decisions,
-        source="bocu App. C.1; ERRATA bocu 4, 5; data/README",
+        source="bocu App. C.1; errata E35, E36; data/README",
     )
 
 
@@ -75,5 +75,5 @@ def _portfolio(name: str, law: Independent) -> Problem:
         function=KernelExpansion.of(load("portfolio"), sign=-1),
         sample=law.sample,
         quantile=law.quantile,
-        source="kde App. B.2, wasserstein App. 9; ERRATA kde 11 (its optima ask for this sign); data/README",
+        source="kde App. B.2, wasserstein App. 9; errata E13 (its optima ask for this sign); data/README",
     )

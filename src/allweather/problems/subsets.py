@@ -105,7 +105,7 @@ def gp_sample_3d(
     function: Averageable = PriorSample.drawn(decisions=3, contexts=0, seed=seed)
     if interpolated:
         function = _through_points(function, seed)
-    source = "subsets App. C.1; ERRATA bocu 6 (an exact draw), subsets 1"
+    source = "subsets App. C.1; errata E37 (an exact draw), E43"
     return setting.problem(_cube(3), function, FIXED_GP, source)
 
 
@@ -115,7 +115,7 @@ def hartmann3_subsets(costs: str = "moderate", variance: float = 0.04) -> Subset
     setting = Setting("hartmann3-subsets", ALL_SUBSETS, costs, variance)
     parts = (torch.tensor(part, dtype=torch.float64) for part in (HEIGHTS, STEEPNESS[3], PEAKS[3]))
     heights, steepness, peaks = parts
-    return setting.problem(_cube(3), Bumps(heights, steepness, 1e-4 * peaks), FIXED_GP, "subsets App. C.1; ERRATA 1")
+    return setting.problem(_cube(3), Bumps(heights, steepness, 1e-4 * peaks), FIXED_GP, "subsets App. C.1; errata E43")
 
 
 @registered("plant-5d")
@@ -154,4 +154,4 @@ def _from_data(setting: Setting, file: str) -> SubsetProblem:
     bounds = zip(names, data["lower"].tolist(), data["upper"].tolist(), strict=True)
     space = Space(**{name: Real(low, high) for name, low, high in bounds})
     function = Bumps.of(KernelExpansion.of(data))
-    return setting.problem(space, function, WIDE_GP, "subsets App. C.1; ERRATA subsets 1; data/README")
+    return setting.problem(space, function, WIDE_GP, "subsets App. C.1; errata E43; data/README")

@@ -27,7 +27,7 @@ def newsvendor() -> Problem:
         function=Formula(profit, (0.0, 0.0), (1.0, 1.0)),
         sample=law.sample,
         quantile=law.quantile,
-        source="kde App. B.2; ERRATA kde 10",
+        source="kde App. B.2; errata E12",
     )
 
 

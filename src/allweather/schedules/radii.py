@@ -49,7 +49,7 @@ class SampleMMDRadius(Schedule):
 
 @dataclass(frozen=True)
 class TransportRadius(Schedule):
-    """wasserstein, Sec. 5: `scale / sqrt(t)`; the paper only says O(1/sqrt(t)), its code 0.3 (ERRATA)."""
+    """wasserstein, Sec. 5: `scale / sqrt(t)`; the paper only says O(1/sqrt(t)), its code 0.3 (errata E16)."""
 
     scale: float = 0.3
 
@@ -97,7 +97,7 @@ class DivergenceRadius(Schedule):
 
     `Gamma` bounds the total variation by the divergence: `b` for total variation, `2 sqrt(b / (1 + b))` for
     chi-squared, `1 - exp(-b)` for KL as the paper prints it. The KL bound is not a valid inequality for the L1
-    distance (Pinsker has a square root); we keep the published schedule and say so (ERRATA).
+    distance (Pinsker has a square root); we keep the published schedule and say so (errata E27).
 
     Example:
         >>> [round(DivergenceRadius(d)(Progress(step=4)), 4) for d in ("total-variation", "chi-squared", "kl")]

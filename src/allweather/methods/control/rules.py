@@ -85,7 +85,7 @@ class BestValue(Rule):
 class NearBest(Rule):
     """The cheapest set whose score comes within epsilon of the best; among equally cheap ones the best (Alg. 1).
 
-    Sets may be in any order of cost; the published code assumes they are sorted (ERRATA).
+    Sets may be in any order of cost; the published code assumes they are sorted (errata E44).
 
     Example:
         >>> NearBest(0.0)
@@ -178,7 +178,7 @@ class CostAdaptive(Exploring):
 class ValuePerCost(Rule):
     """The best score divided by its cost, as published (App. B).
 
-    Where scores are negative, dividing prefers the dearer of two equal sets (ERRATA); `GainPerCost` does not.
+    Where scores are negative, dividing prefers the dearer of two equal sets (errata E47); `GainPerCost` does not.
 
     Example:
         >>> ValuePerCost()
