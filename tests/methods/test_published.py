@@ -93,3 +93,10 @@ def test_gp_ucb_does_not_look_at_contexts():
     pending = study.ask(2)
     assert len(pending) == 2
     assert study.ask(context={"c": 0.5}).context == {"c": 0.5}
+
+
+def test_widths_are_those_of_the_papers():
+    """BoTorch's bound, which the published GP-UCB takes with beta = 1.5, multiplies by the root."""
+    assert aw.method("gp-ucb").acquisition == aw.UCB(1.5**0.5)
+    for name in ("sbo-kde", "drbo-kde", "drbo-mmd", "drbo-mmd-minimax", "stableopt", "erbo", "wdrbo"):
+        assert aw.method(name).acquisition == aw.UCB(1.5), name

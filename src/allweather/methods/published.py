@@ -177,7 +177,7 @@ def ucb_bocu(
 ) -> Composition:
     """Upper bounds of `alpha v + beta delta`, in total variation exact for each term: what bocu calls intractable.
 
-    The width is 2; the text says sqrt(2), and the published code overwrites it (errata E33).
+    The width is 2; the text says sqrt(2), and the published code takes the objective's beta (errata E33).
     """
     return Composition(context, General(alpha, beta, _bocu(distance)), UCB(width))
 
