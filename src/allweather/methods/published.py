@@ -155,12 +155,22 @@ def ts_bocu(
     distance: Distance | None = None,
     context: ContextModel | None = None,
     exact: bool = False,
+    pairs: bool = True,
 ) -> Composition:
     """Thompson sampling of `alpha v + beta delta` (bocu, Alg. 1).
 
-    The paper samples a linear model on 1024 random cosines; `exact` samples the posterior itself.
+    The published code samples a linear model on cosine and sine of 1024 random frequencies, with 2048 weights (ERRATA).
+
+    Args:
+        alpha: weight of the worst case v.
+        beta: weight of its derivative delta in the radius.
+        distance: with the radius; by default `TotalVariation(0.2)`.
+        context: the context model, where the study gives none.
+        exact: whether to sample the posterior itself instead.
+        pairs: False for one cosine of random phase per frequency, with 1024 weights.
     """
-    return Composition(context, General(alpha, beta, _bocu(distance)), Thompson() if exact else FourierThompson())
+    sampler = Thompson() if exact else FourierThompson(pairs=pairs)
+    return Composition(context, General(alpha, beta, _bocu(distance)), sampler)
 
 
 @named
