@@ -191,7 +191,10 @@ def test_code_that_made_a_study_resumes_it_with_the_same_decisions(tmp_path):
     close(aw.Study(spec.space, **given, storage=url, name="parts").ask().decision, expected["asked"])
 
 
-EARLIER = [("ts-bocu", "acquisition", aw.FourierThompson(pairs=False))]
+EARLIER = [
+    ("ts-bocu", "acquisition", aw.FourierThompson(pairs=False)),
+    *((name, "acquisition", aw.UCB(2.0)) for name in ("ucb-bocu", "ucb-bocu-1", "ucb-bocu-2", "ucb-ro", "ucb-so")),
+]
 """Published methods by name, and the part that they had in version 1 and do not have now."""
 
 
@@ -208,6 +211,20 @@ def test_published_methods_by_name_have_the_parts_of_then(name, key, then, tmp_p
     assert getattr(stored, key) == then
     replaced = as_stored(aw.method(name).with_parts(**{key: aw.UCB(3.0)}), None, ["c"])
     assert getattr(replaced, key) == aw.UCB(3.0)
+
+
+def test_code_resumes_a_published_method_with_the_parts_of_then(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    fields = {**aw.Study(SPACE, method=aw.method("ucb-so", width=2.0)).spec, "version": 1}
+    aw.Study.from_spec(Spec(fields), url, "earlier")
+    aw.Study(SPACE, storage=url, name="present", method="ucb-so")
+    widths = {
+        name: aw.Study(SPACE, storage=url, name=name, method="ucb-so")._engine.parts.acquisition.width
+        for name in ("earlier", "present")
+    }
+    assert widths == {"earlier": 2.0, "present": math.sqrt(2)}
+    given = aw.Study(SPACE, storage=url, name="earlier", method=aw.method("ucb-so", width=1.0))
+    assert given._engine.parts.acquisition.width == 1.0
 
 
 def test_every_row_of_earlier_methods_names_a_setting():

@@ -144,6 +144,10 @@ def drbo_kl(radius: float | Schedule | None = None, width: float = 1.5, contexts
     return Composition(Uniform(contexts), DRO(KL(chosen)), UCB(width), GP())
 
 
+BOCU_WIDTH = math.sqrt(2)
+"""bocu, App. C.1: `sqrt(beta_t)` with `beta_t = 2` in all UCB methods; its code uses other widths (ERRATA)."""
+
+
 def _bocu(distance: Distance | None) -> Distance:
     return TotalVariation(0.2) if distance is None else distance
 
@@ -178,7 +182,7 @@ def ucb_bocu(
     alpha: float = 1.0,
     beta: float = 0.0,
     distance: Distance | None = None,
-    width: float = 2.0,
+    width: float = BOCU_WIDTH,
     context: ContextModel | None = None,
 ) -> Composition:
     """Upper bounds of `alpha v + beta delta`, in total variation exact for each term: what bocu calls intractable."""
@@ -190,7 +194,7 @@ def ucb_bocu_1(
     alpha: float = 1.0,
     beta: float = 0.0,
     distance: Distance | None = None,
-    width: float = 2.0,
+    width: float = BOCU_WIDTH,
     context: ContextModel | None = None,
 ) -> Composition:
     """`alpha v + beta delta` with a difference of upper and lower bound for delta (bocu, App. C.2)."""
@@ -202,7 +206,7 @@ def ucb_bocu_2(
     alpha: float = 1.0,
     beta: float = 0.0,
     distance: Distance | None = None,
-    width: float = 2.0,
+    width: float = BOCU_WIDTH,
     context: ContextModel | None = None,
 ) -> Composition:
     """`alpha v + beta delta` with the upper bound's own delta (bocu, App. C.2)."""
@@ -210,12 +214,12 @@ def ucb_bocu_2(
 
 
 @named
-def ucb_so(width: float = 2.0, context: ContextModel | None = None) -> Composition:
+def ucb_so(width: float = BOCU_WIDTH, context: ContextModel | None = None) -> Composition:
     """The mean of the upper bound under the reference (Kirschner et al. 2020, bocu's baseline)."""
     return Composition(context, Expectation(), UCB(width))
 
 
 @named
-def ucb_ro(width: float = 2.0, context: ContextModel | None = None) -> Composition:
+def ucb_ro(width: float = BOCU_WIDTH, context: ContextModel | None = None) -> Composition:
     """The worst upper bound over all contexts (bocu's baseline)."""
     return Composition(context, WorstCase(), UCB(width))

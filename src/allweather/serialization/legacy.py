@@ -33,6 +33,11 @@ METHODS: dict[int, dict[str, dict[str, Any]]] = {
         "ts-bocu": {"pairs": False},
         "ts-psq": {"pairs": False},
         "ts-psq-per-cost": {"pairs": False},
+        "ucb-bocu": {"width": 2.0},
+        "ucb-bocu-1": {"width": 2.0},
+        "ucb-bocu-2": {"width": 2.0},
+        "ucb-ro": {"width": 2.0},
+        "ucb-so": {"width": 2.0},
     },
 }
 """By version and name of a published method: the settings whose default has changed since, with the default of then."""
