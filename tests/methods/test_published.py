@@ -76,6 +76,11 @@ def test_refuses_by_name(make, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["ucb-bocu", "ucb-bocu-1", "ucb-bocu-2", "ucb-so", "ucb-ro"])
+def test_the_width_of_bocus_ucb_methods_is_that_of_the_text(name):
+    assert aw.method(name).acquisition.width == pytest.approx(2**0.5)
+
+
 def test_gp_ucb_does_not_look_at_contexts():
     """The same decisions whatever the contexts were."""
     orders = []

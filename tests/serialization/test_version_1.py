@@ -16,6 +16,7 @@ from allweather.benchmark.journal import Journal as RunJournal
 from allweather.benchmark.runner import execute
 from allweather.methods.defaults import DEFAULTS, EVERY_TRIAL, LEGACY
 from allweather.serialization import Arguments, Spec, decode_part, encode_part, legacy, spec_of
+from allweather.serialization.compositions import as_stored
 from allweather.serialization.parts import decode_setting, encode_settings
 from allweather.storage import Database, import_lines
 from allweather.storage.stored_study import StoredStudy
@@ -188,3 +189,47 @@ def test_code_that_made_a_study_resumes_it_with_the_same_decisions(tmp_path):
         {**spec.spec, "version": legacy.VERSION}, "k"
     ).arguments()  # as the code wrote it, with today's defaults
     close(aw.Study(spec.space, **given, storage=url, name="parts").ask().decision, expected["asked"])
+
+
+EARLIER = [
+    ("ts-bocu", "acquisition", aw.FourierThompson(pairs=False)),
+    *((name, "acquisition", aw.UCB(2.0)) for name in ("ucb-bocu", "ucb-bocu-1", "ucb-bocu-2", "ucb-ro", "ucb-so")),
+]
+"""Published methods by name, and the part that they had in version 1 and do not have now."""
+
+
+@pytest.mark.parametrize(("name", "key", "then"), EARLIER)
+def test_published_methods_by_name_have_the_parts_of_then(name, key, then, tmp_path):
+    assert getattr(aw.method(name), key) != then
+    fields = {"method": name, "variables": {"x": {"lower": 0, "upper": 1}, "c": {"lower": 0, "upper": 1}}}
+    fields["variables"]["c"]["context"] = True
+    study = aw.Study.from_spec(Spec.from_stored(fields))
+    assert getattr(study._engine.parts, key) == then
+    assert getattr(aw.Study.from_spec(Spec.from_stored(study.spec))._engine.parts, key) == then
+    assert getattr(aw.Study.from_spec(Spec(fields))._engine.parts, key) != then
+    stored = as_stored(aw.method(name), None, ["c"])  # the code that made it, run again
+    assert getattr(stored, key) == then
+    replaced = as_stored(aw.method(name).with_parts(**{key: aw.UCB(3.0)}), None, ["c"])
+    assert getattr(replaced, key) == aw.UCB(3.0)
+
+
+def test_code_resumes_a_published_method_with_the_parts_of_then(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    fields = {**aw.Study(SPACE, method=aw.method("ucb-so", width=2.0)).spec, "version": 1}
+    aw.Study.from_spec(Spec(fields), url, "earlier")
+    aw.Study(SPACE, storage=url, name="present", method="ucb-so")
+    widths = {
+        name: aw.Study(SPACE, storage=url, name=name, method="ucb-so")._engine.parts.acquisition.width
+        for name in ("earlier", "present")
+    }
+    assert widths == {"earlier": 2.0, "present": math.sqrt(2)}
+    given = aw.Study(SPACE, storage=url, name="earlier", method=aw.method("ucb-so", width=1.0))
+    assert given._engine.parts.acquisition.width == 1.0
+
+
+def test_every_row_of_earlier_methods_names_a_setting():
+    for version, rows in legacy.METHODS.items():
+        assert version < legacy.VERSION
+        for name, settings in rows.items():
+            now, then = aw.method(name), aw.method(name, **settings)
+            assert any(repr(getattr(now, key)) != repr(getattr(then, key)) for key in ("objective", "acquisition"))

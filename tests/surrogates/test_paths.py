@@ -72,16 +72,3 @@ def test_the_same_generator_gives_the_same_path():
     posterior = GP().fit(table(20))
     draws = [posterior.paths(uniform(4, 2), 1, torch.Generator().manual_seed(3))(uniform(2, 2)) for _ in range(2)]
     assert torch.equal(*draws)
-
-
-@pytest.mark.slow
-def test_with_many_cosines_both_samplers_agree():
-    posterior = GP(lengthscales=0.6, noise=0.1).fit(table(20))
-    decisions, contexts = uniform(3, 2, seed=11), uniform(2, 2, seed=12)
-    source = torch.Generator().manual_seed(0)
-    drawn = torch.cat(
-        [posterior.fourier_paths(contexts, 1, source, 2048)(decisions).reshape(1, -1) for _ in range(600)]
-    )
-    mean, covariance = exact(posterior, decisions, contexts)
-    assert ((drawn.mean(0) - mean).abs() < 6 * (covariance.diagonal() / 600).sqrt() + 0.02).all()
-    assert ((drawn.var(0) / covariance.diagonal()).mean() - 1).abs() < 0.2

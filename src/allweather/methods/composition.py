@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import Generator, Tensor
 
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from botorch.models.model import Model
 
 
+class Origin(NamedTuple):
+    """A published method by name."""
+
+    name: str
+    settings: Mapping[str, Any]
+    """Those that were given."""
+    made: Composition
+    """As the method made it, before any part was replaced."""
+
+
 @dataclass(frozen=True, eq=False)
 class Composition:
     """The parts of a method; those left out are chosen for the space and the goal (`methods.defaults`)."""
@@ -34,6 +44,8 @@ class Composition:
     """How to choose among control sets, where there are any."""
     goal: str = EVERY_TRIAL
     """What parts that are left out are chosen for: a goal, or a release whose defaults they are."""
+    origin: Origin | None = field(default=None, repr=False)
+    """The published method that it was made from, if any."""
 
     def __post_init__(self) -> None:
         require(self.goal in DEFAULTS, "Study(goal=...)", f"be one of {list(DEFAULTS)}", self.goal)
@@ -68,6 +80,7 @@ class Composition:
             self.surrogate if surrogate is None else surrogate,
             self.rule,
             self.goal if goal is None else goal,
+            self.origin,
         )
 
     def on(self, space: Space, sign: int, controlled: bool = False) -> Parts:

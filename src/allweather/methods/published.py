@@ -147,6 +147,10 @@ def drbo_kl(radius: float | Schedule | None = None, width: float = 1.5, contexts
     return Composition(Uniform(contexts), DRO(KL(chosen)), UCB(width), GP())
 
 
+BOCU_WIDTH = math.sqrt(2)
+"""bocu, App. C.1: `sqrt(beta_t)` with `beta_t = 2` in all UCB methods; its code uses other widths (errata E33)."""
+
+
 def _bocu(distance: Distance | None) -> Distance:
     return TotalVariation(0.2) if distance is None else distance
 
@@ -158,13 +162,23 @@ def ts_bocu(
     distance: Distance | None = None,
     context: ContextModel | None = None,
     exact: bool = False,
+    pairs: bool = True,
 ) -> Composition:
     """Thompson sampling of `alpha v + beta delta` (bocu, Alg. 1).
 
-    A sample is a linear model on 1024 random cosines; the paper's code has 1024 pairs of cosine and sine (errata E40).
-    `exact` samples the posterior itself.
+    The published code samples a linear model on cosine and sine of 1024 random frequencies, with 2048 weights
+    (errata E40).
+
+    Args:
+        alpha: weight of the worst case v.
+        beta: weight of its derivative delta in the radius.
+        distance: with the radius; by default `TotalVariation(0.2)`.
+        context: the context model, where the study gives none.
+        exact: whether to sample the posterior itself instead.
+        pairs: False for one cosine of random phase per frequency, with 1024 weights.
     """
-    return Composition(context, General(alpha, beta, _bocu(distance)), Thompson() if exact else FourierThompson())
+    sampler = Thompson() if exact else FourierThompson(pairs=pairs)
+    return Composition(context, General(alpha, beta, _bocu(distance)), sampler)
 
 
 @named
@@ -172,12 +186,12 @@ def ucb_bocu(
     alpha: float = 1.0,
     beta: float = 0.0,
     distance: Distance | None = None,
-    width: float = 2.0,
+    width: float = BOCU_WIDTH,
     context: ContextModel | None = None,
 ) -> Composition:
     """Upper bounds of `alpha v + beta delta`, in total variation exact for each term: what bocu calls intractable.
 
-    The width is 2; the text says sqrt(2), and the published code takes the objective's beta (errata E33).
+    The width is sqrt(2), as the text says; the published code takes the objective's beta (errata E33).
     """
     return Composition(context, General(alpha, beta, _bocu(distance)), UCB(width))
 
@@ -187,7 +201,7 @@ def ucb_bocu_1(
     alpha: float = 1.0,
     beta: float = 0.0,
     distance: Distance | None = None,
-    width: float = 2.0,
+    width: float = BOCU_WIDTH,
     context: ContextModel | None = None,
 ) -> Composition:
     """`alpha v + beta delta` with a difference of upper and lower bound for delta (bocu, App. C.2)."""
@@ -199,7 +213,7 @@ def ucb_bocu_2(
     alpha: float = 1.0,
     beta: float = 0.0,
     distance: Distance | None = None,
-    width: float = 2.0,
+    width: float = BOCU_WIDTH,
     context: ContextModel | None = None,
 ) -> Composition:
     """`alpha v + beta delta` with the upper bound's own delta (bocu, App. C.2)."""
@@ -207,12 +221,12 @@ def ucb_bocu_2(
 
 
 @named
-def ucb_so(width: float = 2.0, context: ContextModel | None = None) -> Composition:
+def ucb_so(width: float = BOCU_WIDTH, context: ContextModel | None = None) -> Composition:
     """The mean of the upper bound under the reference (Kirschner et al. 2020, bocu's baseline)."""
     return Composition(context, Expectation(), UCB(width))
 
 
 @named
-def ucb_ro(width: float = 2.0, context: ContextModel | None = None) -> Composition:
+def ucb_ro(width: float = BOCU_WIDTH, context: ContextModel | None = None) -> Composition:
     """The worst upper bound over all contexts (bocu's baseline)."""
     return Composition(context, WorstCase(), UCB(width))

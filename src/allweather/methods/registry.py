@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput
-from allweather.methods.composition import Composition
+from allweather.methods.composition import Composition, Origin
 from allweather.methods.defaults import LEGACY
 
 Factory = Callable[..., Composition]
@@ -47,4 +48,5 @@ def method(name: str, **settings: Any) -> Composition:
         where, remedy = f"method({name!r}, {strange[0]}=...)", f"it has {', '.join(known)}"
         raise InvalidInput("has no such setting", where=where, remedy=remedy)
     # What a paper leaves open stays as it was when the method was added.
-    return factory(**settings).with_parts(goal=LEGACY)
+    made = factory(**settings)
+    return replace(made, goal=LEGACY, origin=Origin(name, settings, made))

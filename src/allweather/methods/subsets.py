@@ -63,12 +63,16 @@ def ucb_psq(width: float = 2.0) -> Composition:
 
 
 @named
-def ts_psq() -> Composition:
+def ts_psq(pairs: bool = True) -> Composition:
     """The set that is best for one sampled function, whatever it costs (Hayashi et al. 2022).
 
-    The sample is a linear model on 1024 random cosines, the same function for all sets (errata E40).
+    The sample is a linear model on cosine and sine of 1024 random frequencies (subsets, App. C.2; errata E40), the same
+    function for all sets.
+
+    Args:
+        pairs: False for one cosine of random phase per frequency.
     """
-    return Composition(objective=Expectation(), acquisition=FourierThompson(), rule=BestValue())
+    return Composition(objective=Expectation(), acquisition=FourierThompson(pairs=pairs), rule=BestValue())
 
 
 @named
@@ -88,9 +92,14 @@ def ucb_psq_per_cost(width: float = 2.0, sound: bool = False) -> Composition:
 
 
 @named
-def ts_psq_per_cost(sound: bool = False) -> Composition:
-    """The best value of one sampled function per unit cost (subsets, App. B); `sound` as in ucb-psq-per-cost."""
-    return Composition(objective=Expectation(), acquisition=FourierThompson(), rule=_per_cost(sound))
+def ts_psq_per_cost(sound: bool = False, pairs: bool = True) -> Composition:
+    """The best value of one sampled function per unit cost (subsets, App. B).
+
+    Args:
+        sound: as in `ucb-psq-per-cost`.
+        pairs: as in `ts-psq`.
+    """
+    return Composition(objective=Expectation(), acquisition=FourierThompson(pairs=pairs), rule=_per_cost(sound))
 
 
 @named

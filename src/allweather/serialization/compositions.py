@@ -8,11 +8,11 @@ from typing import Any
 
 from allweather.contexts import ContextModel, Known
 from allweather.methods import method
-from allweather.methods.composition import Composition
+from allweather.methods.composition import Composition, Origin
 from allweather.methods.control import Control, ControlSet, Rule
 from allweather.methods.defaults import EVERY_TRIAL
 from allweather.serialization.checks import LIST, NUMBER, PART, WORD, NoPlainForm, explained, no_plain_form, read
-from allweather.serialization.legacy import GOALS, VERSION
+from allweather.serialization.legacy import GOALS, VERSION, method_defaults
 from allweather.serialization.parts import decode_part, decode_setting, encode_part
 from allweather.serialization.values import encode_value
 
@@ -35,7 +35,8 @@ def encode_composition(composition: Composition, names: Sequence[str]) -> dict[s
 def as_stored(composition: Composition, stored: Mapping[str, Any] | None, names: Sequence[str]) -> Composition:
     """Return a composition given in code with the meaning it had when a study of version 1 was stored.
 
-    A part that is written as it is stored has the settings of then, and parts left out are the defaults of then.
+    A published method by name has the settings of then, as has a part that is written as it is stored; parts left out
+    are the defaults of then.
 
     Args:
         composition: as the code gives it now.
@@ -43,7 +44,7 @@ def as_stored(composition: Composition, stored: Mapping[str, Any] | None, names:
         names: the variables that laws given by order are about.
     """
     goal = GOALS[1] if composition.goal == EVERY_TRIAL else composition.goal
-    meant = dataclasses.replace(composition, goal=goal)
+    meant = dataclasses.replace(composition, goal=goal, **_earlier_parts(composition.origin, composition))
     try:
         written = encode_composition(composition, names)
     except NoPlainForm:
@@ -51,6 +52,15 @@ def as_stored(composition: Composition, stored: Mapping[str, Any] | None, names:
     same = [key for key in PARTS if stored is not None and key in written and written[key] == stored.get(key)]
     earlier = {key: decode_part(key, written[key], key, 1) for key in same}
     return dataclasses.replace(meant, **earlier)
+
+
+def _earlier_parts(origin: Origin | None, composition: Composition) -> dict[str, Any]:
+    """The parts that a published method had in version 1, except those that the user replaced."""
+    changed = {} if origin is None else method_defaults(origin.name, 1)
+    if origin is None or not changed:
+        return {}
+    then = method(origin.name, **{**changed, **origin.settings})
+    return {key: getattr(then, key) for key in PARTS if getattr(composition, key) is getattr(origin.made, key)}
 
 
 def decode_method(given: Any, where: str, version: int = VERSION) -> Composition:
@@ -75,7 +85,7 @@ def decode_method(given: Any, where: str, version: int = VERSION) -> Composition
     name = table.pop("name")
     settings = {key: decode_setting(key, value, f"{where}.{key}", version=version) for key, value in table.items()}
     with explained(where):
-        return method(name, **settings)
+        return method(name, **{**method_defaults(str(name), version), **settings})
 
 
 def encode_control(control: Control, rule: Rule | None) -> dict[str, Any]:

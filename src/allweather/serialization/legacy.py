@@ -23,10 +23,24 @@ GOALS = {1: LEGACY, 2: EVERY_TRIAL}
 """By version: the goal, or the release, whose defaults apply to parts that a spec leaves out."""
 DEFAULTS: dict[int, dict[str, dict[str, Any]]] = {
     1: {
+        "FourierThompson": {"pairs": False},
         "KDE": {"bandwidth": "silverman", "bounds": "clip"},
     },
 }
 """By version and class of a part: the settings whose default has changed since, with the default of then."""
+METHODS: dict[int, dict[str, dict[str, Any]]] = {
+    1: {
+        "ts-bocu": {"pairs": False},
+        "ts-psq": {"pairs": False},
+        "ts-psq-per-cost": {"pairs": False},
+        "ucb-bocu": {"width": 2.0},
+        "ucb-bocu-1": {"width": 2.0},
+        "ucb-bocu-2": {"width": 2.0},
+        "ucb-ro": {"width": 2.0},
+        "ucb-so": {"width": 2.0},
+    },
+}
+"""By version and name of a published method: the settings whose default has changed since, with the default of then."""
 KNOWN: dict[str, Any] = {"Real": Real, "Integer": Integer}
 
 
@@ -46,6 +60,23 @@ def defaults_of(kind: type, version: int) -> Mapping[str, Any]:
     for later in range(VERSION - 1, version - 1, -1):
         for each in reversed(kind.__mro__):
             found |= DEFAULTS.get(later, {}).get(each.__name__, {})
+    return found
+
+
+def method_defaults(name: str, version: int) -> Mapping[str, Any]:
+    """Return the settings of a published method whose default has changed since a version, with their defaults then.
+
+    Args:
+        name: of the method.
+        version: of a spec.
+
+    Example:
+        >>> method_defaults("ts-bocu", 1), method_defaults("ts-bocu", VERSION)
+        ({'pairs': False}, {})
+    """
+    found: dict[str, Any] = {}
+    for later in range(VERSION - 1, version - 1, -1):
+        found |= METHODS.get(later, {}).get(name, {})
     return found
 
 

@@ -83,9 +83,19 @@ class Posterior(ABC):
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """`count` samples of the whole function, bound to contexts (n, d_c); more features, better samples."""
 
-    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
-        """Samples of a linear model on random cosines in place of the surrogate, where it has them."""
-        raise InvalidInput(f"`{type(self).__name__}` has no random cosines: use `Thompson()`")
+    def fourier_paths(
+        self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
+    ) -> Paths:
+        """Samples of a linear model on random Fourier features in place of the surrogate, where it has them.
+
+        Args:
+            contexts: (n, d_c) where values are wanted.
+            count: how many samples.
+            generator: the source of the samples.
+            features: number of frequencies.
+            pairs: whether each frequency has a cosine and a sine, with a weight for each, or a cosine of random phase.
+        """
+        raise InvalidInput(f"`{type(self).__name__}` has no random Fourier features: use `Thompson()`")
 
     @abstractmethod
     def given(self, points: Tensor, values: Tensor | None = None) -> Posterior:

@@ -82,7 +82,7 @@ def matheron(
     correlations = kernel.factor(contexts / kernel.lengthscales[kernel.split :], anchors)  # (n, t)
     # Cosines and corrections side by side: one product serves both.
     right = torch.cat([waves.of_contexts(contexts), correlations], -1).T.contiguous()
-    product = _weighted(torch.cat([weights, correction], -1), right)
+    product = weighted(torch.cat([weights, correction], -1), right)
 
     def values(decisions: Tensor) -> Tensor:
         near = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], scaled_x)
@@ -92,34 +92,7 @@ def matheron(
     return values
 
 
-def weight_space(
-    data: Data, targets: Tensor, contexts: Tensor, count: int, generator: Generator, features: int = 1024
-) -> Paths:
-    """As `matheron`, but the data correct the weights of the cosines instead of adding kernels.
-
-    This is a draw of Bayesian linear regression on the cosines, as the papers' code does it: good while the cosines far
-    outnumber the data.
-    """
-    kernel = data.kernel
-    waves = Waves.draw(data, features, generator)
-    weights = torch.randn(count, features, generator=generator, dtype=torch.float64)
-    x, c = data.points[:, : kernel.split], data.points[:, kernel.split :]
-    halves = (waves.of_decisions(x) * waves.of_contexts(c)).reshape(len(x), 2, features).sum(1)  # (t, F)
-    noise = math.sqrt(data.noise) * torch.randn(count, len(x), generator=generator, dtype=torch.float64)
-    missing = targets - data.mean - weights @ halves.T - noise
-    gram = halves @ halves.T
-    gram.diagonal().add_(data.noise)
-    solved = torch.linalg.solve(gram, missing.T).T
-    learned = (weights + solved @ halves).repeat(1, 2)
-    product = _weighted(learned, waves.of_contexts(contexts).T.contiguous())
-
-    def values(decisions: Tensor) -> Tensor:
-        return data.shift + data.scale * (data.mean + product(waves.of_decisions(decisions)))
-
-    return values
-
-
-def _weighted(weights: Tensor, right: Tensor) -> Callable[[Tensor], Tensor]:
+def weighted(weights: Tensor, right: Tensor) -> Callable[[Tensor], Tensor]:
     """The products `(weights * left) @ right` (samples, b, n) of any `left` (b, m)."""
     if len(weights) == 1:  # the contexts can bear the weights once and for all
         heavy = weights[0, :, None] * right

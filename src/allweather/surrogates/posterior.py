@@ -16,10 +16,11 @@ from torch import Generator, Tensor
 from allweather.errors import require
 from allweather.surrogates.base import Paths, Posterior
 from allweather.surrogates.fields import Data, ProductField
+from allweather.surrogates.fourier import weight_space
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.likelihood import Hyperparameters, cholesky
 from allweather.surrogates.low_rank import truncated_root
-from allweather.surrogates.paths import matheron, weight_space
+from allweather.surrogates.paths import matheron
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -52,9 +53,11 @@ class ProductPosterior(Posterior):
         """Samples by Matheron's rule."""
         return matheron(self.data, self.targets, contexts, count, generator, features)
 
-    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
-        """Samples of Bayesian linear regression on random cosines."""
-        return weight_space(self.data, self.targets, contexts, count, generator, features)
+    def fourier_paths(
+        self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
+    ) -> Paths:
+        """Samples of Bayesian linear regression on random Fourier features."""
+        return weight_space(self.data, self.targets, contexts, count, generator, features, pairs)
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the joint posterior of each decision's contexts, the same random numbers for all decisions.
