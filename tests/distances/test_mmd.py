@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 import torch
 
-from allweather import MMD, InvalidInput, Reference
+from allweather import MMD, InvalidInput, PowerLaw, Reference
+from allweather.distances import mmd
+from allweather.schedules import Progress
 from allweather.testing import DistanceSuite
 
 
@@ -204,3 +206,25 @@ def test_the_slope_at_radius_zero_where_many_values_tie_for_the_lowest(seed):
     assert slope.item() == pytest.approx(falls[0].item(), rel=1e-3)
     assert slope.item() <= falls[1].item() * (1 - 1e-6)
     assert falls[0].item() <= falls[1].item() + 1e-3 * abs(slope.item())
+
+
+def test_the_surrogates_kernel():
+    reference = Reference.checked(GRID[::8], [1 / 8] * 8)
+    distance = MMD(PowerLaw(0.4, 0.5), kernel="surrogate")
+    now = Progress(step=4, context_kernel=lambda a, b: 3 * (-0.5 * (torch.cdist(a, b) / 0.3).square()).exp())
+    bound = distance.at(now)
+    assert bound.radius == pytest.approx(0.2)
+    plain = MMD(0.2, lengthscale=0.3).gram(reference)
+    torch.testing.assert_close(bound.gram(reference), 3 * plain, atol=1e-5, rtol=0)
+    for unbound in (lambda: distance.at(Progress(step=4)), lambda: distance.gram(reference)):
+        with pytest.raises(InvalidInput, match="has no surrogate"):
+            unbound()
+    with pytest.raises(InvalidInput, match="left out"):
+        MMD(0.1, lengthscale=0.1, kernel="surrogate")
+
+
+def test_kernels_that_change_do_not_pile_up():
+    points, weights = GRID[::8].clone(), torch.full((8,), 1 / 8, dtype=torch.float64)
+    for scale in range(1, 40):
+        MMD(0.1, kernel=lambda a, b, scale=scale: scale * (-torch.cdist(a, b)).exp()).gram(Reference(points, weights))
+    assert len(mmd._BALLS[points]) <= mmd.LARGEST

@@ -81,6 +81,23 @@ def test_the_width_of_bocus_ucb_methods_is_that_of_the_text(name):
     assert aw.method(name).acquisition.width == pytest.approx(2**0.5)
 
 
+@pytest.mark.parametrize("name", ["drbo-mmd", "drbo-mmd-minimax"])
+def test_the_kernel_of_the_mmd_is_the_surrogates(name):
+    assert aw.method(name).objective.distance.kernel == "surrogate"
+    assert aw.method(name, lengthscale=0.1).objective.distance == aw.MMD(aw.SampleMMDRadius(), 0.1)
+    assert aw.method(name, kernel="rbf").objective.distance == aw.MMD(aw.SampleMMDRadius())
+    study = aw.Study(SPACE, method=name, initial=3)
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        trial = study.ask()
+        study.tell(trial, trial.decision["x"] ** 2, context={"c": float(rng.random())})
+    belief = study.outlook().belief
+    contexts = belief.reference.points
+    covariance = belief.surrogate.context_kernel(contexts, contexts)
+    found = belief.objective.distance.gram(belief.reference)
+    np.testing.assert_allclose(found, covariance, atol=1e-5)
+
+
 def test_gp_ucb_does_not_look_at_contexts():
     """The same decisions whatever the contexts were."""
     orders = []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -16,9 +16,14 @@ from allweather.distances.base import Ceiling, Distance, Worst
 from allweather.distances.kernel_ball import KernelBall
 from allweather.distances.kernel_bounds import bracketed
 from allweather.distances.kernel_worst import slope_gradient, worst_in_ball
-from allweather.errors import require, require_number
+from allweather.errors import InvalidInput, require, require_number
+from allweather.schedules import Progress
 
 Kernel = Callable[[Tensor, Tensor], Tensor]
+SURROGATE = "surrogate"
+"""The name of the surrogate's own kernel."""
+LARGEST = 8
+"""Factorised kernel matrices that are remembered for the same points."""
 JITTER = 1e-6
 """Added to the diagonal of every kernel matrix, once, and used everywhere: in the ball, the distance, the slope."""
 
@@ -43,16 +48,36 @@ class MMD(Distance):
     lengthscale: float | None = None
     """Of the kernel; if not given, the median distance of two distinct contexts drawn from the reference."""
     kernel: str | Kernel = "rbf"
-    """`"rbf"`, `"matern52"`, or any positive semi-definite `kernel(points, points) -> (n, n)` of its own scale."""
+    """`"rbf"`, `"matern52"`, `"surrogate"` for the surrogate's fitted kernel between contexts, or any positive
+    semi-definite `kernel(points, points) -> (n, n)` of its own scale."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.lengthscale is not None:
             require_number(self.lengthscale, "MMD(lengthscale=...)", above=0)
-        known = callable(self.kernel) or (isinstance(self.kernel, str) and self.kernel in KERNELS)
-        require(known, "MMD(kernel=...)", f"be one of {sorted(KERNELS)} or a function", self.kernel)
-        own = callable(self.kernel) and self.lengthscale is not None
+        names = [*sorted(KERNELS), SURROGATE]
+        known = callable(self.kernel) or (isinstance(self.kernel, str) and self.kernel in names)
+        require(known, "MMD(kernel=...)", f"be one of {names} or a function", self.kernel)
+        own = (callable(self.kernel) or self.kernel == SURROGATE) and self.lengthscale is not None
         require(not own, "MMD(lengthscale=...)", "be left out with a kernel of your own", self.lengthscale)
+
+    def at(self, progress: Progress) -> Self:
+        """This distance with the radius of its schedule, and the kernel that the surrogate has now.
+
+        Args:
+            progress: of the study, with the surrogate's kernel.
+
+        Example:
+            >>> now = Progress(step=4, context_kernel=lambda a, b: (-torch.cdist(a, b)).exp())
+            >>> MMD(0.1, kernel="surrogate").at(now).kernel is now.context_kernel
+            True
+        """
+        found = super().at(progress)
+        if self.kernel != SURROGATE:
+            return found
+        if progress.context_kernel is None:
+            raise _without_surrogate("a Gaussian process as surrogate, or a lengthscale")
+        return replace(found, kernel=progress.context_kernel)
 
     def gram(self, reference: Reference) -> Tensor:
         """(n, n) the regularised kernel matrix K + 1e-6 I."""
@@ -103,6 +128,8 @@ class MMD(Distance):
         drawn = (reference.weights @ place).item() if self.lengthscale is None else 0.0
         key, stamp = (self.lengthscale, self.kernel), (points._version, points.sum().item(), drawn)
         if key not in known or known[key][0] != stamp:
+            if len(known) >= LARGEST:  # a surrogate's kernel changes with every fit
+                known.clear()
             known[key] = stamp, KernelBall(self._kernel_matrix(reference), JITTER)
         return known[key][1]
 
@@ -113,6 +140,8 @@ class MMD(Distance):
     def _kernel_matrix(self, reference: Reference) -> Tensor:
         points = reference.points
         n = points.shape[0]
+        if self.kernel == SURROGATE:
+            raise _without_surrogate("a study, or `.at(progress)` with the surrogate's kernel")
         if callable(self.kernel):
             matrix = as_tensor(self.kernel(points, points), "MMD(kernel=...)")
             require(matrix.shape == (n, n), "MMD(kernel=...)", f"return shape ({n}, {n})", tuple(matrix.shape))
@@ -136,6 +165,12 @@ class MMD(Distance):
         ordered, order = distances[apart].sort()
         share = pairs[apart][order].cumsum(0)
         return float(ordered[(share < share[-1] / 2).sum()]) if len(share) else 1.0
+
+
+def _without_surrogate(remedy: str) -> InvalidInput:
+    return InvalidInput(
+        "has no surrogate to take the kernel of", where='MMD(kernel="surrogate")', remedy=f"use {remedy}"
+    )
 
 
 def rbf(distance: Tensor) -> Tensor:

@@ -175,6 +175,7 @@ class Engine:
             context_dim=max(history.space.contexts.columns, 1),
             information_gain=posterior.information_gain,
             contexts=len(reference.points),
+            context_kernel=posterior.context_kernel,
         )
         learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with the number of contexts seen
         return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator, model)

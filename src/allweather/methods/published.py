@@ -39,6 +39,12 @@ def _density(samples: int, unseen: int = 0) -> KDE:
     return KDE(samples, unseen=unseen, bounds="clip", bandwidth="silverman")
 
 
+def _mmd(lengthscale: float | None, kernel: str | None) -> MMD:
+    """kde, App. B.1: the radius of Kirschner et al. 2020, Lemma 3."""
+    chosen = kernel or ("surrogate" if lengthscale is None else "rbf")
+    return MMD(SampleMMDRadius(), lengthscale, chosen)
+
+
 @named
 def random(context: ContextModel | None = None) -> Composition:
     """Decisions at random; the surrogate only recommends."""
@@ -74,18 +80,34 @@ def drbo_kde(
 
 
 @named
-def drbo_mmd(width: float = 1.5, size: int = 100, lengthscale: float | None = None) -> Composition:
+def drbo_mmd(
+    width: float = 1.5, size: int = 100, lengthscale: float | None = None, kernel: str | None = None
+) -> Composition:
     """The worst mean within an MMD ball around the empirical distribution on a grid (Kirschner et al. 2020).
 
-    The kernel of the MMD is an RBF of median lengthscale; the code of kde takes the fitted kernel (errata E14).
+    Args:
+        width: of the confidence bound, in standard deviations.
+        size: points of the grid, at least.
+        lengthscale: of an RBF kernel instead of the published one.
+        kernel: of the MMD; by default, as in the code of kde, the surrogate's fitted kernel between contexts (errata
+            E14). `"rbf"` without a lengthscale has the median one.
     """
-    return Composition(Discretised(size), DRO(MMD(SampleMMDRadius(), lengthscale)), UCB(width), _matern())
+    return Composition(Discretised(size), DRO(_mmd(lengthscale, kernel)), UCB(width), _matern())
 
 
 @named
-def drbo_mmd_minimax(width: float = 1.5, size: int = 1024, lengthscale: float | None = None) -> Composition:
-    """The first-order approximation of DRBO-MMD on a finer grid (Tay et al. 2022), derived from its definition."""
-    objective = MinimaxApproximation(MMD(SampleMMDRadius(), lengthscale))
+def drbo_mmd_minimax(
+    width: float = 1.5, size: int = 1024, lengthscale: float | None = None, kernel: str | None = None
+) -> Composition:
+    """The first-order approximation of DRBO-MMD on a finer grid (Tay et al. 2022), derived from its definition.
+
+    Args:
+        width: of the confidence bound, in standard deviations.
+        size: points of the grid, at least.
+        lengthscale: as in `drbo-mmd`.
+        kernel: as in `drbo-mmd`.
+    """
+    objective = MinimaxApproximation(_mmd(lengthscale, kernel))
     return Composition(Discretised(size), objective, UCB(width), _matern())
 
 

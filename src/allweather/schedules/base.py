@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from allweather._utils.registry import Named
 from allweather.errors import is_number, require, require_count, require_number
@@ -28,6 +29,8 @@ class Progress:
     """0.5 * log det(I + K / noise variance) of the data under the current surrogate."""
     contexts: int | None = None
     """Number of points the reference distribution lives on."""
+    context_kernel: Callable[[Any, Any], Any] | None = field(default=None, repr=False, compare=False)
+    """The fitted kernel of the surrogate as a function of two sets of contexts, (n, d_c) and (m, d_c) to (n, m)."""
 
     def __post_init__(self) -> None:
         for name in ("step", "decision_dim", "context_dim"):

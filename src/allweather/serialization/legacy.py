@@ -30,6 +30,8 @@ DEFAULTS: dict[int, dict[str, dict[str, Any]]] = {
 """By version and class of a part: the settings whose default has changed since, with the default of then."""
 METHODS: dict[int, dict[str, dict[str, Any]]] = {
     1: {
+        "drbo-mmd": {"kernel": "rbf"},
+        "drbo-mmd-minimax": {"kernel": "rbf"},
         "ts-bocu": {"pairs": False},
         "ts-psq": {"pairs": False},
         "ts-psq-per-cost": {"pairs": False},

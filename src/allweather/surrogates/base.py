@@ -68,6 +68,9 @@ class Field(ABC):
         """The field at some of its contexts, by their indices (m,), good enough to tell decisions apart."""
 
 
+ContextKernel = Callable[[Tensor, Tensor], Tensor]
+"""Contexts (n, d_c) and (m, d_c) to covariances (n, m)."""
+
 Paths = Callable[[Tensor], Tensor]
 """Posterior samples bound to contexts: decisions (b, d_x) to values (samples, b, n), differentiable."""
 
@@ -119,6 +122,11 @@ class Posterior(ABC):
     @property
     def information_gain(self) -> float | None:
         """`0.5 log det(I + K / noise)` of the data, if the surrogate has one."""
+        return None
+
+    @property
+    def context_kernel(self) -> ContextKernel | None:
+        """The fitted kernel between contexts at equal decisions, of standardised outcomes, if there is one."""
         return None
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:

@@ -98,6 +98,11 @@ class ProductKernel:
             return self.outputscale * factor(torch.cat([xa, ca], -1), torch.cat([xb, cb], -1))
         return self.outputscale * factor(xa, xb) * factor(ca, cb)
 
+    def of_contexts(self, a: Tensor, b: Tensor) -> Tensor:
+        """Prior covariances (n, m) of contexts (n, d_c) and (m, d_c) at equal decisions."""
+        lengthscales = self.lengthscales[self.split :]
+        return self.outputscale * self.factor(a / lengthscales, b / lengthscales)
+
     def gpytorch(self) -> Kernel:
         """The same kernel as a GPyTorch module."""
         d, split = len(self.lengthscales), self.split

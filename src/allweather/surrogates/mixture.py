@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from allweather.surrogates.base import Paths, Posterior
+from allweather.surrogates.base import ContextKernel, Paths, Posterior
 from allweather.surrogates.likelihood import Hyperparameters
 from allweather.surrogates.low_rank import truncated_roots
 from allweather.surrogates.mixture_field import MixtureField
@@ -70,6 +70,11 @@ class MixturePosterior(Posterior):
     def information_gain(self) -> float:
         """At the hyperparameters that fit best."""
         return self.best.information_gain
+
+    @property
+    def context_kernel(self) -> ContextKernel | None:
+        """At the hyperparameters that fit best."""
+        return self.best.context_kernel
 
     def model(self) -> Any:
         """The BoTorch model of the hyperparameters that fit best."""

@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 
 from allweather.errors import InvalidInput, require
 from allweather.space import Space
-from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
+from allweather.surrogates.base import ContextKernel, Field, Moments, Paths, Posterior, Surrogate
 from allweather.surrogates.likelihood import Hyperparameters
 from allweather.surrogates.observations import Observations
 
@@ -102,6 +102,24 @@ class ModelPosterior(Posterior):
             return flat.reshape(count, len(decisions), len(contexts))
 
         return values
+
+    @property
+    def context_kernel(self) -> ContextKernel | None:
+        """The model's covariance at the decision 0, as in the published code of kde, if it has one."""
+        covariance: Any = getattr(self.botorch, "covar_module", None)
+        if covariance is None:
+            return None
+
+        def between(a: Tensor, b: Tensor) -> Tensor:
+            first, second = (
+                torch.cat([torch.zeros(len(each), self.split, dtype=each.dtype), each], -1).to(precision(self.botorch))
+                for each in (a, b)
+            )
+            with torch.no_grad():
+                found: Tensor = covariance(first, second).to_dense().double()
+            return found
+
+        return between
 
     def given(self, points: Tensor, values: Tensor | None = None) -> ModelPosterior:
         """The model conditioned on further outcomes, as noisy as those before where their noise is fixed."""

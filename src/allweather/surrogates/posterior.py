@@ -14,7 +14,7 @@ from gpytorch.means import ConstantMean
 from torch import Generator, Tensor
 
 from allweather.errors import require
-from allweather.surrogates.base import Paths, Posterior
+from allweather.surrogates.base import ContextKernel, Paths, Posterior
 from allweather.surrogates.fields import Data, ProductField
 from allweather.surrogates.fourier import weight_space
 from allweather.surrogates.kernels import ProductKernel
@@ -123,6 +123,11 @@ class ProductPosterior(Posterior):
         t = len(self.targets)
         log_root = -float(self.data.unroot.diagonal().log().sum())
         return max(log_root - 0.5 * t * math.log(self.data.noise), 0.0)
+
+    @property
+    def context_kernel(self) -> ContextKernel | None:
+        """The context factor, times the outputscale."""
+        return self.data.kernel.of_contexts
 
     def model(self) -> SingleTaskGP:
         """The same GP as a BoTorch model of the joint unit cube, in the outcome's units."""

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from allweather.surrogates.base import Field, Moments, Paths, Posterior
+from allweather.surrogates.base import ContextKernel, Field, Moments, Paths, Posterior
 from allweather.surrogates.likelihood import Hyperparameters
 from allweather.surrogates.warp import Warp
 
@@ -83,6 +83,12 @@ class WarpedPosterior(Posterior):
         """That of the warped outcomes' GP."""
         gained: float | None = self.inner.information_gain
         return gained
+
+    @property
+    def context_kernel(self) -> ContextKernel | None:
+        """That of the warped outcomes' GP."""
+        kernel: ContextKernel | None = self.inner.context_kernel
+        return kernel
 
 
 class WarpedField(Field):

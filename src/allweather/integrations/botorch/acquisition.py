@@ -81,6 +81,7 @@ class RobustAcquisition(AcquisitionFunction):
             context_dim=max(reference.points.shape[1], 1),
             information_gain=posterior.information_gain,
             contexts=len(reference.points),
+            context_kernel=posterior.context_kernel,
         )
         self.acquisition, self._seed = acquisition, seed
         self._score: Score
