@@ -38,6 +38,7 @@ def table(n=12, seed=3):
 
 
 class TestTheLoop:
+    @pytest.mark.slow
     def test_a_space_alone_makes_a_study_that_finds_the_order(self):
         best = run(aw.Study(SPACE, seed=1), 25).recommend()
         sample = np.random.default_rng(5).beta(2, 5, 4000)
@@ -46,6 +47,7 @@ class TestTheLoop:
         earned = np.mean(9 * np.minimum(chosen, sample) + np.maximum(0, chosen - sample) - 5 * chosen)
         assert earned > 0.85 * max(earns)
 
+    @pytest.mark.slow
     def test_same_seed_same_study_and_recommendations_do_not_disturb(self):
         first, second = aw.Study(SPACE, seed=4), aw.Study(SPACE, seed=4)
         run(first, 9)
@@ -56,6 +58,7 @@ class TestTheLoop:
         pd.testing.assert_frame_equal(first.trials(), second.trials())
         assert not run(aw.Study(SPACE, seed=5), 9).trials().equals(first.trials())
 
+    @pytest.mark.slow
     def test_it_goes_on_from_its_trials_as_if_it_had_not_stopped(self):
         """What storage will rely on: state is the list of trials, hyperparameters included."""
         whole = run(aw.Study(SPACE, seed=4), 12)
@@ -67,6 +70,7 @@ class TestTheLoop:
             resumed.tell(trial, profit(trial.decision["order"], demand), context={"demand": demand})
         pd.testing.assert_frame_equal(resumed.trials(), whole.trials())
 
+    @pytest.mark.slow
     def test_minimising_costs_is_maximising_profits(self):
         objective = aw.RobustSatisficing(0.1, aw.TotalVariation(0))
         costs = aw.RobustSatisficing(-0.1, aw.TotalVariation(0))
@@ -80,6 +84,7 @@ class TestTheLoop:
             assert best.interval == pytest.approx((-cheapest.interval[1], -cheapest.interval[0]))
             assert cheapest.curve["value"].is_monotonic_increasing
 
+    @pytest.mark.slow
     def test_without_contexts_it_is_plain_bayesian_optimization(self):
         study = aw.Study(aw.Space(x=aw.Real(-2, 3), y=aw.Real(-2, 3)), seed=0)
         for _ in range(20):
@@ -125,6 +130,7 @@ class TestAsk:
         together, alone = run(aw.Study(SPACE), 8), run(aw.Study(SPACE), 8)
         assert [t.decision for t in together.ask(3)] == [alone.ask().decision for _ in range(3)]
 
+    @pytest.mark.slow
     def test_a_context_known_in_advance_is_answered(self):
         study = aw.Study(SPACE, seed=3)
         rng = np.random.default_rng(0)
@@ -416,6 +422,7 @@ class TestAdd:
 
 
 class TestRecommend:
+    @pytest.mark.slow
     def test_it_says_what_it_knows(self):
         study = run(aw.Study(SPACE, objective=aw.DRO(aw.TotalVariation(0.3)), seed=1), 20)
         best = study.recommend()
@@ -431,6 +438,7 @@ class TestRecommend:
         assert (best.distance, best.radius) == ("TotalVariation", 0.3)
         assert "order =" in str(best)
 
+    @pytest.mark.slow
     def test_the_interval_covers_the_truth_about_as_often_as_it_says(self):
         law = aw.Finite([{"demand": d} for d in (0.1, 0.3, 0.6)])
         inside = 0
@@ -449,6 +457,7 @@ class TestRecommend:
             inside += best.interval[0] <= truth <= best.interval[1]
         assert inside >= 12
 
+    @pytest.mark.slow
     def test_another_objective_and_other_radii(self):
         study = run(aw.Study(SPACE, seed=1), 20)
         bold, timid = study.recommend(objective=aw.Expectation()), study.recommend(objective=aw.CVaR(0.1))
@@ -527,6 +536,7 @@ class TestAwkwardData:
         assert 0 <= best.decision["order"] <= 2
         assert all(map(math.isfinite, (best.value, best.expected, *best.interval)))
 
+    @pytest.mark.slow
     def test_huge_and_zero_radii(self):
         for radius in (0.0, 1e6):
             for distance in (aw.TotalVariation, aw.ChiSquared, aw.KL, aw.MMD, aw.Wasserstein):
