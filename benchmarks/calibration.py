@@ -220,7 +220,7 @@ def printed(found: dict[Case, list[Interval]], checkpoints: tuple[int, ...] = CH
     by_name["all problems"] = [row for name in plain for row in by_name[name]]
     order = [*plain, *(["all problems"] if plain else []), *(name for name in (LEARNED, KNOWN) if name in names)]
     for name in order:
-        seeds = sum(case.name == name for case in found) or len({case.seed for case in found})
+        seeds = sum(case.name == name for case in found) or len({case.seed for case in found if not case.drawn})
         table.add_row(name, f"{seeds}", *cells(by_name[name], checkpoints), end_section=name == order[len(plain) - 1])
     return table
 
