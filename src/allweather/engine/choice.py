@@ -24,7 +24,7 @@ STEPS = (0.1, 0.03)
 
 
 def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
-    """Return the decision (d_x,) whose objective has the largest posterior median, among candidates.
+    """Return `first`, or a decision (d_x,) among candidates whose objective has a clearly higher posterior median.
 
     A worst case of the posterior mean function is no worst case of the function: where nothing was tried the mean is
     flat, so the worst case looks as good as the mean. The median of the objective itself allows for what is not known.
