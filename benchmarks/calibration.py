@@ -9,6 +9,7 @@ that is known. Widths are compared with an oracle's: the same data and decision,
     python -m benchmarks calibration --seeds 0-4 --results tuning.jsonl
     python -m benchmarks calibration --quick          # a miniature, nothing is kept
 
+Contexts are drawn anew for every problem: with the same ones, one unlucky sample would be counted on all problems.
 The adversary in total variation may go anywhere in the context box, in the study and in the truth.
 """
 
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -112,7 +114,7 @@ class Case:
         chosen, rows = self.problem(), list[Interval]()
         study, oracle, truth = self.study(chosen), self.oracle(chosen), true_law(chosen)
         for number in range(max(checkpoints)):
-            rng = np.random.default_rng([self.seed, number])
+            rng = np.random.default_rng([self.seed, number, zlib.crc32(self.name.encode())])
             context, trial = chosen.draw(rng), study.ask()
             study.tell(trial, chosen.observe(trial.decision, context, rng), context=context)
             if number + 1 in checkpoints:
