@@ -31,6 +31,8 @@ from allweather.trials.history import History
 
 ASK, DESIGN, RECOMMEND = range(3)
 """Independent streams of random numbers."""
+VIEWS = 3
+"""Outlooks that are kept: a report needs that of the study, that of means, and one of the past at a time."""
 
 
 class Situation(NamedTuple):
@@ -95,6 +97,8 @@ class Engine:
     watch: Stopwatch = field(default_factory=Stopwatch)
     _fitted: tuple[tuple[int, int | None], Posterior] | None = None
     """The last version of a history that was fitted, and its posterior: a cache that can be computed again."""
+    _viewed: list[tuple[tuple[int, int | None], Objective | None, Outlook]] = field(default_factory=list)
+    """The last outlooks, with the version of the history and the objective asked for: a cache, too."""
 
     def __repr__(self) -> str:
         parts = self.parts
@@ -130,8 +134,18 @@ class Engine:
     def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
         """Return the posterior view, with the decision whose objective is best under the posterior.
 
-        Published methods, and studies of release 0.1, recommend by the posterior mean function.
+        Published methods, and studies of release 0.1, recommend by the posterior mean function. Reports and pages ask
+        for the same view several times: the last ones are kept.
         """
+        for version, asked, view in self._viewed if situation == Situation() else ():
+            if version == history.version and _same(asked, objective):
+                return view
+        view = self._outlook(history, situation, objective)
+        if situation == Situation():
+            self._viewed = [(history.version, objective, view), *self._viewed[: VIEWS - 1]]
+        return view
+
+    def _outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
         parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
         generator = self.generator(RECOMMEND, history.revision)
         posterior = self.posterior(history)
@@ -216,3 +230,11 @@ class Engine:
         """Return random numbers that depend on the seed and the place in the study only."""
         state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
         return torch.Generator().manual_seed(int(state) % 2**63)
+
+
+def _same(one: Objective | None, other: Objective | None) -> bool:
+    """Whether two objectives are certainly equal: those that hold tensors cannot always say."""
+    try:
+        return one is other or bool(one == other)
+    except (RuntimeError, ValueError):
+        return False

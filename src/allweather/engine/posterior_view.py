@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -153,7 +154,7 @@ class Outlook:
 
         decision, distance = self.decision, self.distance
         shifts = _radii(distance) if radii is None else radii
-        (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([decision]))
+        low, middle, high = self.own
         worst = self.worst(decision, [distance.number]).weights[0]
         gain = None if is_costly(self.belief.objective) else self.gain()
         return Recommendation(
@@ -173,8 +174,18 @@ class Outlook:
             warning=reliability_warning(self.belief.surrogate),
         )
 
+    @cached_property
+    def own(self) -> tuple[float, float, float]:
+        """Where the objective of the decision that looks best lies: low end of its interval, middle, high end."""
+        (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([self.decision]))
+        return low, middle, high
+
     def gain(self) -> Gain:
         """How much better than the decision that looks best another may be, and what one more trial may gain."""
+        return self._gain
+
+    @cached_property
+    def _gain(self) -> Gain:
         generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
         search = Search(self.space.decisions, self.constraints)
         return gain_left(self.belief, self.chosen, search.sample(SPREAD, generator))

@@ -50,7 +50,8 @@ def progress(
     now = study.outlook(objective=objective).lighter()
     recent = min(len(complete), LARGEST)
     known = np.unique(np.linspace(1, recent, min(LOOKS, recent)).round().astype(int))
-    past = [study.outlook(objective=objective, after=int(each)).lighter() for each in known]
+    past = [study.outlook(objective=objective, after=int(each)).lighter() for each in known if each < len(complete)]
+    past += [now] * (len(known) - len(past))
     if len(complete) > recent:
         known, past = np.append(known, len(complete)), [*past, now]
     panels = [_outcomes(complete), _objective(now, past, known)]
@@ -58,7 +59,7 @@ def progress(
         panels.append(_regret(past, known, problem, measure or Measure()))
     if "cost" in table:
         panels.append(_spent(table))
-    reached = now.objectives([now.decision]).middle[0]
+    reached = now.own[1]
     says = (
         f"After {len(complete)} complete trials the recommended decision is {format_row(now.decision)}; its "
         f"{objective_label(now.belief.objective)} is {format_value(float(reached))}."
@@ -78,7 +79,7 @@ def _outcomes(complete: pd.DataFrame) -> Panel:
 
 
 def _objective(now: Outlook, past: list[Outlook], times: np.ndarray) -> Panel:
-    then = np.array([[each[0] for each in outlook.objectives([outlook.decision])] for outlook in past])
+    then = np.array([outlook.own for outlook in past])
     then = np.where(np.isfinite(then), then, np.nan)
     low, middle, high = then.T
     marks: tuple[Mark, ...] = (
