@@ -63,7 +63,9 @@ class Distance(Named, ABC):
 
     def to_points(self, reference: Reference) -> Tensor:
         """The distance (n,) of the point mass on each point: infinite where the adversary cannot go."""
-        return self.between(torch.eye(reference.weights.shape[0], dtype=torch.float64), reference)
+        return self.between(
+            torch.eye(len(reference.weights), dtype=torch.float64, device=reference.weights.device), reference
+        )
 
     @abstractmethod
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
@@ -92,7 +94,8 @@ class Distance(Named, ABC):
         leading, n = values.shape[:-1], values.shape[-1]
         flat = values.reshape(-1, n)
         rows = self._rows(n)
-        blocks = zip(flat.split(rows), self._radius_for(leading, radius).split(rows), strict=True)
+        radii = self._radius_for(leading, radius).to(flat.device)
+        blocks = zip(flat.split(rows), radii.split(rows), strict=True)
         parts = zip(*(self._solve(v, reference, r) for v, r in blocks), strict=True)
         value, slope, weights = (part[0] if len(part) == 1 else torch.cat(part) for part in parts)
         value = with_gradient(value, lambda: weights, flat)

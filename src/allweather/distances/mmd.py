@@ -124,7 +124,7 @@ class MMD(Distance):
         """The factorised kernel matrix, remembered for as long as the reference's points live."""
         points = reference.points
         known: dict[Any, tuple[Any, KernelBall]] = _BALLS.setdefault(points, {})
-        place = torch.arange(len(points), dtype=points.dtype)
+        place = torch.arange(len(points), dtype=points.dtype, device=points.device)
         drawn = (reference.weights @ place).item() if self.lengthscale is None else 0.0
         key, stamp = (self.lengthscale, self.kernel), (points._version, points.sum().item(), drawn)
         if key not in known or known[key][0] != stamp:

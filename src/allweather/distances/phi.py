@@ -236,7 +236,7 @@ class _Tilt:
                 return limit
         else:
             short = torch.zeros_like(theta, dtype=torch.bool)
-        low = self.neutral.expand_as(theta)
+        low = torch.full_like(theta, self.neutral.item())
         high = torch.minimum(self.neutral + theta, limit)
         start = torch.minimum(low + theta * (self.p * self.height).sum(-1), (low + high) / 2)
         _, shift = increasing_root(excess_mass, low, high, start)

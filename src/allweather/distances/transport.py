@@ -102,7 +102,7 @@ class Transport(ABC):
         What it is worth is concave in k and its slope is the plan's cost, so Newton steps from k = 0 never overshoot.
         """
         f = values.detach()
-        price, worth = torch.zeros(len(f), dtype=f.dtype), torch.full((len(f),), -torch.inf, dtype=f.dtype)
+        price, worth = f.new_zeros(len(f)), f.new_full((len(f),), -torch.inf)
         for _ in range(LINES):
             plans = self.plans(f, price)
             reached = plans.value + price * plans.cost

@@ -46,10 +46,11 @@ class Wasserstein(Distance):
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
         """The transport distance, by linear programming over what must move."""
-        costs = self.costs(reference).numpy()
+        costs = self.costs(reference).cpu().numpy()
         difference = (weights - reference.weights).detach()
-        rows = difference.reshape(-1, difference.shape[-1]).numpy()
-        return torch.tensor([_transport(row, costs) for row in rows], dtype=torch.float64).reshape(weights.shape[:-1])
+        rows = difference.reshape(-1, difference.shape[-1]).cpu().numpy()
+        found = torch.tensor([_transport(row, costs) for row in rows], dtype=torch.float64).to(weights.device)
+        return found.reshape(weights.shape[:-1])
 
     def to_points(self, reference: Reference) -> Tensor:
         """The mean cost of moving everything to one point."""

@@ -111,7 +111,7 @@ class LipschitzRegularised(Objective):
             order = reference.points[:, 0].argsort()
             first, second = order[:-1], order[1:]
         else:
-            first, second = torch.triu_indices(n, n, offset=1)
+            first, second = torch.triu_indices(n, n, offset=1, device=values.device)
         apart = torch.linalg.vector_norm(reference.points[first] - reference.points[second], dim=-1)
         rows = values.reshape(-1, n).split(max(1, 2**22 // len(first)))
         lines = [(row[:, first] - row[:, second]).abs() / apart.clamp_min(ROUNDING) for row in rows]

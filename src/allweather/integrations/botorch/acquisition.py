@@ -116,7 +116,7 @@ class RobustAcquisition(AcquisitionFunction):
 def _drawn(decisions: Tensor, belief: Belief) -> Tensor:
     """Return joint points (m, d) of decisions, with contexts drawn from the reference."""
     points, weights = belief.reference
-    places = torch.multinomial(weights, len(decisions), replacement=True, generator=belief.generator)
+    places = torch.multinomial(weights.cpu(), len(decisions), replacement=True, generator=belief.generator)
     return torch.cat([decisions.double(), points[places]], 1)
 
 

@@ -54,7 +54,7 @@ class RobustMCObjective(RiskMeasureMCObjective):
         self.objective = objective
         self.register_buffer("points", points)
         self.register_buffer("weights", weights)
-        self._score(torch.zeros(self.n_w, dtype=torch.float64))  # raises for a schedule now, not during a search
+        self._score(torch.zeros_like(weights))  # raises for a schedule now, not during a search
 
     def forward(self, samples: Tensor, X: Tensor | None = None) -> Tensor:  # noqa: N803 (name of BoTorch)
         """Return the objective of samples.
