@@ -74,7 +74,7 @@ def test_fifteen_trials_hold_under_a_shift(record_property):
         run(client, seed)
         return client.get_best_parameterization()[0]["speed"]
 
-    # What the objective does by itself is shown with Optuna, which takes a fraction of the time.
+    # What the objective does by itself is shown with BoTorch, which takes a fraction of the time.
     paired("Ax and its own best arm", ours, None, default, record_property, seeds=SEEDS[:3])
 
 

@@ -58,13 +58,10 @@ def run(study, seed, first=0, last=TRIALS):
 
 
 def test_fifteen_trials_hold_under_a_shift(record_property):
-    def ours(objective):
-        def chosen(seed):
-            study = make(seed, initial=None, objective=objective)
-            run(study, seed)
-            return study.sampler.recommend(study).decision["speed"]
-
-        return chosen
+    def ours(seed):
+        study = make(seed, initial=None)
+        run(study, seed)
+        return study.sampler.recommend(study).decision["speed"]
 
     def default(seed):
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed), direction="maximize")
@@ -72,7 +69,8 @@ def test_fifteen_trials_hold_under_a_shift(record_property):
         return study.best_trial.params["speed"]
 
     name = f"Optuna {optuna.__version__} and the best trial of TPE"
-    paired(name, ours(OBJECTIVE), ours(aw.Expectation()), default, record_property)
+    # What the objective does by itself is shown with BoTorch.
+    paired(name, ours, None, default, record_property)
 
 
 def test_after_the_first_trials_it_goes_where_it_learned_to_go():
