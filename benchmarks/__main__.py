@@ -13,6 +13,7 @@ from benchmarks import (
     default_ask,
     defaults,
     evidence,
+    floor,
     growth,
     imports,
     journal,
@@ -20,7 +21,7 @@ from benchmarks import (
     worst_cases,
 )
 
-CAMPAIGNS = {"defaults": defaults.main, "calibration": calibration.main}
+CAMPAIGNS = {"defaults": defaults.main, "calibration": calibration.main, "floor": floor.main}
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,

@@ -1,27 +1,31 @@
-"""The tables of docs/defaults.md, from the stored results of the campaigns `defaults` and `calibration`."""
+"""The tables of docs/defaults.md, from the stored results of the campaigns `defaults`, `floor` and `calibration`."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from benchmarks import calibration, defaults
+from benchmarks import calibration, defaults, floor
 from benchmarks.comparison import Results
-from benchmarks.paired import read
+from benchmarks.paired import PROBLEMS, read
 
 PAGE = Path(__file__).parents[1] / "docs" / "defaults.md"
 
 
-def tables(regrets: Path = defaults.RESULTS, intervals: Path = calibration.RESULTS) -> dict[str, str]:
+def tables(
+    regrets: Path = defaults.RESULTS, intervals: Path = calibration.RESULTS, floors: Path = floor.RESULTS
+) -> dict[str, str]:
     """The tables by the name of their place on the page.
 
     Args:
         regrets: stored results of `python -m benchmarks defaults`.
         intervals: stored results of `python -m benchmarks calibration`.
+        floors: stored results of `python -m benchmarks floor`.
     """
     results = Results.of(read(regrets))
     return {
         "regret": _regret(results),
+        "floor": _floor(floor.with_floor(read(regrets), floors)),
         "verdicts": "\n".join(f"- {line}" for line in defaults.verdicts(results)),
         "coverage": _coverage(calibration.kept(intervals)),
     }
@@ -49,6 +53,16 @@ def _regret(results: Results) -> str:
             for measure in (0, 1)
         ]
         rows.append([method, str(cells[0].pairs), *map(str, cells)])
+    return _markdown(rows)
+
+
+def _floor(results: Results) -> str:
+    """By problem, the recommendation of each goal and of the floor."""
+    methods = [*list(defaults.GOALS)[:2], floor.NAME]
+    rows = [["problem", *methods]]
+    for problem in (*PROBLEMS, None):
+        ratios = [str(results.ratio(each, defaults.REFERENCE, "recommended", 0, problem)) for each in methods]
+        rows.append([problem or "all", *ratios])
     return _markdown(rows)
 
 
