@@ -6,119 +6,154 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 `beta` appear in `General` only.
 """
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
 from allweather._utils import deprecated
-from allweather.acquisition import (
-    UCB,
-    Acquisition,
-    Belief,
-    ExpectedImprovement,
-    FourierThompson,
-    ObjectiveUCB,
-    Random,
-    Thompson,
-)
-from allweather.contexts import (
-    KDE,
-    ContextModel,
-    Discretised,
-    Drifting,
-    Empirical,
-    Finite,
-    Forecast,
-    Ignored,
-    Known,
-    LearnedModel,
-    MeanBox,
-    Reference,
-    Uniform,
-    truncated_normal,
-)
-from allweather.distances import (
-    KL,
-    MMD,
-    ChiSquared,
-    Distance,
-    Phi,
-    TotalVariation,
-    Wasserstein,
-    Worst,
-    worst_case,
-)
-from allweather.engine.check import Check
-from allweather.engine.recommendation import Recommendation
+from allweather._utils.lazy import lazy_names
 from allweather.errors import AllweatherError, BudgetSpent, InvalidInput
-from allweather.methods import method, methods
-from allweather.methods.composition import Composition
-from allweather.methods.control import (
-    BestValue,
-    Control,
-    ControlSet,
-    CostAdaptive,
-    ExploreThenCommit,
-    GainPerCost,
-    InformationPerCost,
-    NearBest,
-    Rule,
-    ValuePerCost,
-)
-from allweather.objectives import (
-    DRO,
-    Band,
-    CVaR,
-    EntropicRisk,
-    Expectation,
-    General,
-    GeneralAtUpper,
-    GeneralByDifference,
-    LipschitzRegularised,
-    MeanRisk,
-    MeanVariance,
-    MinimaxApproximation,
-    Objective,
-    RangeRegularised,
-    RobustSatisficing,
-    VaR,
-    VarianceRegularised,
-    WorstCase,
-    WorstCaseSensitivity,
-)
-from allweather.schedules import (
-    BayesianWidth,
-    Constant,
-    CoveringRadius,
-    DensityRadius,
-    DivergenceRadius,
-    FiniteWidth,
-    InformationGainWidth,
-    PowerLaw,
-    Progress,
-    RKHSWidth,
-    SampleMMDRadius,
-    Schedule,
-    SelfNormalisedWidth,
-    TransportRadius,
-)
-from allweather.space import Choice, Context, Integer, Real, Space
-from allweather.space.constraints import LinearConstraint
-from allweather.study import Study
-from allweather.surrogates import GP, BoTorch, Surrogate
-from allweather.surrogates.observations import Observations
-from allweather.trials import Trial
+from allweather.methods import method, methods  # at once: the package of this name would replace the function later
+
+if TYPE_CHECKING:
+    from allweather.acquisition import (
+        UCB,
+        Acquisition,
+        Belief,
+        ExpectedImprovement,
+        FourierThompson,
+        ObjectiveUCB,
+        Random,
+        Thompson,
+    )
+    from allweather.contexts import (
+        KDE,
+        ContextModel,
+        Discretised,
+        Drifting,
+        Empirical,
+        Finite,
+        Forecast,
+        Ignored,
+        Known,
+        LearnedModel,
+        MeanBox,
+        Reference,
+        Uniform,
+        truncated_normal,
+    )
+    from allweather.distances import (
+        KL,
+        MMD,
+        ChiSquared,
+        Distance,
+        Phi,
+        TotalVariation,
+        Wasserstein,
+        Worst,
+        worst_case,
+    )
+    from allweather.engine.check import Check
+    from allweather.engine.recommendation import Recommendation
+    from allweather.methods.composition import Composition
+    from allweather.methods.control import (
+        BestValue,
+        Control,
+        ControlSet,
+        CostAdaptive,
+        ExploreThenCommit,
+        GainPerCost,
+        InformationPerCost,
+        NearBest,
+        Rule,
+        ValuePerCost,
+    )
+    from allweather.objectives import (
+        DRO,
+        Band,
+        CVaR,
+        EntropicRisk,
+        Expectation,
+        General,
+        GeneralAtUpper,
+        GeneralByDifference,
+        LipschitzRegularised,
+        MeanRisk,
+        MeanVariance,
+        MinimaxApproximation,
+        Objective,
+        RangeRegularised,
+        RobustSatisficing,
+        VaR,
+        VarianceRegularised,
+        WorstCase,
+        WorstCaseSensitivity,
+    )
+    from allweather.schedules import (
+        BayesianWidth,
+        Constant,
+        CoveringRadius,
+        DensityRadius,
+        DivergenceRadius,
+        FiniteWidth,
+        InformationGainWidth,
+        PowerLaw,
+        Progress,
+        RKHSWidth,
+        SampleMMDRadius,
+        Schedule,
+        SelfNormalisedWidth,
+        TransportRadius,
+    )
+    from allweather.space import Choice, Context, Integer, Real, Space
+    from allweather.space.constraints import LinearConstraint
+    from allweather.study import Study
+    from allweather.surrogates import GP, BoTorch, Surrogate
+    from allweather.surrogates.observations import Observations
+    from allweather.trials import Trial
 
 __version__ = "0.1.0"
 
 deprecated.install()
-_LAZY = {"plots": "allweather.plots", "report": "allweather.plots.report"}
-"""Modules that need packages which not everyone has installed."""
+_NAMES = {
+    "acquisition": "UCB Acquisition Belief ExpectedImprovement FourierThompson ObjectiveUCB Random Thompson",
+    "contexts": (
+        "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Known LearnedModel "
+        "MeanBox Reference Uniform truncated_normal"
+    ),
+    "distances": "KL MMD ChiSquared Distance Phi TotalVariation Wasserstein Worst worst_case",
+    "engine.check": "Check",
+    "engine.recommendation": "Recommendation",
+    "methods.composition": "Composition",
+    "methods.control": (
+        "BestValue Control ControlSet CostAdaptive ExploreThenCommit GainPerCost InformationPerCost "
+        "NearBest Rule ValuePerCost"
+    ),
+    "objectives": (
+        "DRO Band CVaR EntropicRisk Expectation General GeneralAtUpper GeneralByDifference "
+        "LipschitzRegularised MeanRisk MeanVariance MinimaxApproximation Objective RangeRegularised "
+        "RobustSatisficing VaR VarianceRegularised WorstCase WorstCaseSensitivity"
+    ),
+    "schedules": (
+        "BayesianWidth Constant CoveringRadius DensityRadius DivergenceRadius FiniteWidth "
+        "InformationGainWidth PowerLaw Progress RKHSWidth SampleMMDRadius Schedule SelfNormalisedWidth "
+        "TransportRadius"
+    ),
+    "space": "Choice Context Integer Real Space",
+    "space.constraints": "LinearConstraint",
+    "study": "Study",
+    "surrogates": "GP BoTorch Surrogate",
+    "surrogates.observations": "Observations",
+    "trials": "Trial",
+}
+"""Public names by module: imported when first used, since torch takes longer than most commands."""
+_MODULES = (
+    "acquisition contexts distances engine objectives plots report schedules serialization space storage study "
+    "surrogates trials"
+)
+__getattr__ = lazy_names(__name__, {**_NAMES, "": _MODULES})
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return importlib.import_module(_LAZY[name])
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES.split()})
 
 
 __all__ = [

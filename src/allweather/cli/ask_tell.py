@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,13 +13,15 @@ from allweather._utils.formatting import brief, clean, numbers, row
 from allweather.cli.app import app, print_line
 from allweather.cli.files import read_file
 from allweather.cli.options import SharedOptions, with_study_options
-from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
 from allweather.space.text import assignments
 from allweather.space.variables import Variable
 from allweather.storage import Event
 from allweather.trials import Row, Trial, rows_of
 from allweather.trials.text import fields, outcome
+
+if TYPE_CHECKING:
+    from allweather.engine.recommendation import Recommendation
 
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="number of the trial")]
 Values = Annotated[

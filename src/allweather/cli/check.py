@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.table import Table
 from rich.text import Text
 
 from allweather._utils.formatting import clean
 from allweather.cli.app import app, console, print_line
 from allweather.cli.options import SharedOptions, with_study_options
-from allweather.engine import Check
+
+if TYPE_CHECKING:
+    from allweather.engine import Check
 
 
 @app.command()

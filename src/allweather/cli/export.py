@@ -66,10 +66,15 @@ def import_study(
 
 def _check(lines: list[str], name: str | None) -> None:
     """Read the study into a temporary database first, so that an invalid file changes nothing."""
+    from allweather.serialization import Spec  # here, since parts need torch
+
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/check.db")
         try:
-            StoredStudy.of(Journal.open(database, import_lines(database, lines, name))).history.table()
+            stored = StoredStudy.of(Journal.open(database, import_lines(database, lines, name)))
+            stored.history.table()
+            if stored.spec is not None:
+                Spec(stored.spec, stored.journal.name)
         except InvalidInput:
             raise
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:

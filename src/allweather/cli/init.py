@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,12 @@ from allweather.cli.files import read_file, write_new_file
 from allweather.cli.options import DEFAULT_STORAGE, SharedOptions, with_study_options
 from allweather.cli.prompts import prompt_spec
 from allweather.errors import InvalidInput, require
-from allweather.serialization import Spec, to_toml
-from allweather.serialization.toml import LARGEST
+from allweather.serialization.toml import LARGEST, to_toml
 from allweather.storage import Database, names
 from allweather.storage.memory import require_name
-from allweather.study import Study
+
+if TYPE_CHECKING:
+    from allweather.serialization import Spec
 
 
 @app.command()
@@ -31,6 +32,9 @@ def init(
 
     Example: allweather init kiosk.toml
     """
+    from allweather.serialization import Spec  # here, since parts need torch
+    from allweather.study import Study
+
     if file is None:
         require(interactive(), "init [FILE]", "name a TOML file where standard input is not a terminal", "no file name")
         spec, file = _prompted()
@@ -60,6 +64,9 @@ def interactive() -> bool:
 
 
 def _prompted() -> tuple[Spec, Path]:
+    from allweather.serialization import Spec
+    from allweather.study import Study
+
     fields = prompt_spec()
     text = to_toml(fields)
     file = Path(f"{fields['name']}.toml")

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import sqlalchemy as sa
 import typer
@@ -17,7 +17,9 @@ from allweather._utils.formatting import plain
 from allweather.errors import InvalidInput
 from allweather.storage import Database, Journal, StorageError, names
 from allweather.storage.stored_study import StoredStudy
-from allweather.study import Study
+
+if TYPE_CHECKING:
+    from allweather.study import Study
 
 DEFAULT_STORAGE = "sqlite:///allweather.db"
 StorageOption = Annotated[
@@ -76,6 +78,8 @@ class SharedOptions:
 
     def study(self) -> Study:
         """Load the study with its method: needed to ask and to recommend."""
+        from allweather.study import Study  # here, since it needs torch
+
         return Study.load(self.url, self.stored().journal.name)
 
     def print(self, document: Any, print_text: Callable[[], None]) -> None:

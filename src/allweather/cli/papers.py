@@ -1,6 +1,6 @@
 """`methods`, `problems`, `figures`, `reproduce` and `bench`: the published methods, problems and results.
 
-Problems and campaigns are imported by the commands that use them, since that takes a third of a command's time.
+Problems and campaigns are imported by the commands that use them, since they need torch.
 """
 
 from __future__ import annotations

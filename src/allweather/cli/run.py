@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -14,12 +14,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from allweather._utils.formatting import row
 from allweather.cli.app import app, error_console, print_error, print_line
 from allweather.cli.options import SharedOptions, with_study_options
-from allweather.cli.stopping import GainRule
 from allweather.cli.subprocesses import TrialCommand
-from allweather.cli.worker_pool import WorkerPool
 from allweather.errors import BudgetSpent, require
 from allweather.trials import Trial
 from allweather.trials.text import fields, outcome
+
+if TYPE_CHECKING:
+    from allweather.cli.stopping import GainRule
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -51,6 +52,9 @@ def run(
 
     Example: allweather run "python simulate.py" --trials 40 --timeout 600 --retries 1 --workers 4
     """
+    from allweather.cli.stopping import GainRule  # these need torch
+    from allweather.cli.worker_pool import WorkerPool
+
     study, stored = shared.study(), shared.stored()
     trial_command = _trial_command(command, function, timeout, retries)
     rule = None if until_gain is None else GainRule(study, until_gain)

@@ -11,18 +11,14 @@ from typing import NamedTuple
 from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
 from allweather.contexts import KDE, ContextModel, Empirical
 from allweather.distances import TotalVariation
+from allweather.methods.goals import EVERY_TRIAL, LEGACY, RECOMMENDATION
 from allweather.objectives import DRO, Expectation, Objective
 from allweather.schedules import DensityRadius
 from allweather.space import Space
 from allweather.space.variables import Context, Real, Variable
 from allweather.surrogates import GP, Surrogate
 
-EVERY_TRIAL = "every-trial"
-"""Every trial counts: decisions are carried out for real, and what they lose adds up."""
-RECOMMENDATION = "recommendation"
-"""Only the recommendation in the end counts: trials are experiments."""
-LEGACY = "0.1"
-"""The defaults of release 0.1, with which its stored studies resume."""
+__all__ = ["DEFAULTS", "EVERY_TRIAL", "LEGACY", "RECOMMENDATION", "Defaults"]
 
 
 class Defaults(NamedTuple):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput
-from allweather.methods.composition import Composition, Origin
-from allweather.methods.defaults import LEGACY
+from allweather.methods.goals import LEGACY
 
-Factory = Callable[..., Composition]
+if TYPE_CHECKING:
+    from allweather.methods.composition import Composition
+
+Factory = Callable[..., "Composition"]
 _METHODS: dict[str, Factory] = {}
 
 
@@ -29,7 +31,7 @@ def methods() -> dict[str, str]:
         >>> methods()["erbo"]
         'The empirical mean of the upper bound (wasserstein, Sec. 5).'
     """
-    return {name: (inspect.getdoc(factory) or "").partition("\n")[0] for name, factory in sorted(_METHODS.items())}
+    return {name: (inspect.getdoc(factory) or "").partition("\n")[0] for name, factory in sorted(_known().items())}
 
 
 def method(name: str, **settings: Any) -> Composition:
@@ -39,9 +41,11 @@ def method(name: str, **settings: Any) -> Composition:
         >>> method("sbo-kde", width=2.0).acquisition
         UCB(width=2.0)
     """
-    factory = _METHODS.get(name) if isinstance(name, str) else None
+    from allweather.methods.composition import Origin
+
+    factory = _known().get(name) if isinstance(name, str) else None
     if factory is None:
-        raise unknown("method(name=...)", name, _METHODS)
+        raise unknown("method(name=...)", name, _known())
     known = list(inspect.signature(factory).parameters)
     strange = [setting for setting in settings if setting not in known]
     if strange:
@@ -50,3 +54,11 @@ def method(name: str, **settings: Any) -> Composition:
     # What a paper leaves open stays as it was when the method was added.
     made = factory(**settings)
     return replace(made, goal=LEGACY, origin=Origin(name, settings, made))
+
+
+def _known() -> dict[str, Factory]:
+    """The methods, which register when their modules are imported: here, since their parts need torch."""
+    from allweather.methods import published, subsets
+
+    _ = (published, subsets)
+    return _METHODS

@@ -10,13 +10,12 @@ from allweather.contexts import ContextModel, Known
 from allweather.methods import method
 from allweather.methods.composition import Composition, Origin
 from allweather.methods.control import Control, ControlSet, Rule
-from allweather.methods.defaults import EVERY_TRIAL
+from allweather.methods.goals import EVERY_TRIAL
 from allweather.serialization.checks import LIST, NUMBER, PART, WORD, NoPlainForm, explained, no_plain_form, read
+from allweather.serialization.fields import PARTS
 from allweather.serialization.legacy import GOALS, VERSION, method_defaults
 from allweather.serialization.parts import decode_part, decode_setting, encode_part
 from allweather.serialization.values import encode_value
-
-PARTS = ("context", "objective", "acquisition", "surrogate")
 
 
 def encode_composition(composition: Composition, names: Sequence[str]) -> dict[str, Any]:

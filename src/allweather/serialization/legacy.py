@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from allweather.errors import InvalidInput
-from allweather.methods.defaults import EVERY_TRIAL, LEGACY
+from allweather.methods.goals import EVERY_TRIAL, LEGACY
 from allweather.space import Space
 from allweather.space.variables import Choice, Context, Integer, Real
 

@@ -8,29 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from allweather._utils.registry import unknown
-from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
-from allweather.serialization.checks import (
-    LIST,
-    NUMBER,
-    PART,
-    TABLE,
-    WHOLE,
-    WORD,
-    NoPlainForm,
-    below,
-    explained,
-    read,
-    require_plain,
-)
-from allweather.serialization.compositions import (
-    PARTS,
-    decode_control,
-    decode_method,
-    encode_composition,
-    encode_control,
-)
+from allweather.serialization.checks import NUMBER, TABLE, NoPlainForm, below, explained, read
+from allweather.serialization.compositions import decode_control, decode_method, encode_composition, encode_control
+from allweather.serialization.fields import PARTS, check_fields
 from allweather.serialization.legacy import GOALS, VERSION
 from allweather.serialization.parts import decode_part, encode_settings
 from allweather.serialization.spaces import decode_space, encode_space
@@ -38,23 +20,6 @@ from allweather.serialization.toml import LARGEST, parse_toml
 from allweather.serialization.values import encode_value
 from allweather.space import LinearConstraint, Space
 from allweather.trials import rows_of
-
-REQUIRED = {"variables": TABLE}
-OPTIONAL = {
-    "version": WHOLE,
-    "name": WORD,
-    "direction": WORD,
-    "seed": WHOLE,
-    "initial": WHOLE,
-    "method": PART,
-    "goal": WORD,
-    "constraints": LIST,
-    "candidates": LIST,
-    "control": TABLE,
-    "storage": WORD,
-    "expire": NUMBER,
-    **dict.fromkeys(PARTS, PART),
-}
 
 
 class Arguments(NamedTuple):
@@ -98,17 +63,9 @@ class Spec:
     """The database the file names, if it names one."""
 
     def __post_init__(self) -> None:
-        given = dict(self.fields) if isinstance(self.fields, Mapping) else self.fields
-        read(given, self.where, REQUIRED, OPTIONAL)
-        require_plain(given, self.where)
+        given = check_fields(self.fields, self.where)
         if "storage" in given:
             object.__setattr__(self, "storage", given.pop("storage"))
-        version = given.get("version", VERSION)
-        known = 1 <= version <= VERSION
-        newer = "a later version wrote more recent specs: upgrade allweather"
-        require(known, below(self.where, "version"), f"be 1 to {VERSION}", version, newer if version > 0 else "")
-        if version == VERSION:
-            given.pop("version", None)
         object.__setattr__(self, "fields", given)
         self.arguments()
 

@@ -6,9 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import torch
-
 from allweather.serialization.checks import no_plain_form
 
 
@@ -23,10 +20,11 @@ def encode_value(key: str, value: Any) -> Any:
         NoPlainForm: for functions, numbers that are not finite, and objects.
 
     Example:
+        >>> import torch
         >>> encode_value("points", torch.tensor([[0.5], [1.0]]))
         [[0.5], [1.0]]
     """
-    if isinstance(value, torch.Tensor | np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # a tensor, or an array or number of NumPy
         value = value.tolist()
     if isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
         return value

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, Any
 
 from allweather.errors import InvalidInput, name_mismatch, require
 from allweather.space.variables import Choice, Context, Integer, Real, Value, Variable
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["Box", "Choice", "Context", "Integer", "Real", "Space", "Variable"]
 
@@ -48,6 +48,13 @@ class Box(Mapping[str, Variable]):
 
     def encode(self, rows: Row | Sequence[Row]) -> Tensor:
         """Encode rows of named values in the user's units (dictionaries or a DataFrame) as points (b, columns)."""
+        import torch  # here and below, since values are checked without it
+
+        encoded = self.check(rows)
+        return torch.tensor(encoded, dtype=torch.float64).reshape(len(encoded), self.columns)
+
+    def check(self, rows: Row | Sequence[Row]) -> list[list[float]]:
+        """Refuse rows that do not fit the variables; return their points as lists."""
         if hasattr(rows, "to_dict"):  # a pandas DataFrame, or one row of it
             rows = rows.to_dict("records") if getattr(rows, "ndim", 2) == 2 else rows.to_dict()
         named = isinstance(rows, Mapping | Sequence) and not isinstance(rows, str)
@@ -55,8 +62,7 @@ class Box(Mapping[str, Variable]):
         rows = [rows] if isinstance(rows, Mapping) else list(rows)
         for row in rows:
             require(isinstance(row, Mapping), f"{self.role}", f"be given by name ({', '.join(self)})", row)
-        encoded = [self._encode_row(row) for row in rows]
-        return torch.tensor(encoded, dtype=torch.float64).reshape(len(encoded), self.columns)
+        return [self._encode_row(row) for row in rows]
 
     def decode(self, points: Tensor) -> list[dict[str, Value]]:
         """Decode points (b, columns) of the unit cube to rows of named values in the user's units."""
@@ -67,10 +73,13 @@ class Box(Mapping[str, Variable]):
         """Return the legal points (b, columns) of the unit cube that are nearest to the given ones.
 
         Example:
+            >>> import torch
             >>> box = Space(size=Integer(0, 4), wood=Choice("oak", "ash")).decisions
             >>> box.snap(torch.tensor([[0.3, 0.2, 0.4]]))
             tensor([[0.2500, 0.0000, 1.0000]])
         """
+        import torch
+
         self._require_points(points, "Box.snap(points=...)")
         parts = points.split([variable.columns for _, variable in self.variables], dim=1)
         snapped = [variable.snap(part) for (_, variable), part in zip(self.variables, parts, strict=True)]
@@ -79,7 +88,7 @@ class Box(Mapping[str, Variable]):
     def _require_points(self, points: Tensor, where: str) -> None:
         fits = points.ndim == 2 and points.shape[1] == self.columns
         require(fits, where, f"have shape (b, {self.columns})", tuple(points.shape))
-        require(bool(torch.isfinite(points).all()), where, "be finite", "NaN or infinity")
+        require(bool(points.isfinite().all()), where, "be finite", "NaN or infinity")
 
     def _encode_row(self, row: Row) -> list[float]:
         mismatch = name_mismatch(self, row)

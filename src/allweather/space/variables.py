@@ -10,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from allweather.errors import is_number, require
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Value = float | int | str | bool
 
@@ -151,8 +152,8 @@ class Choice(Variable):
 
     def snap(self, units: Tensor) -> Tensor:
         """One-hot, at the largest column."""
-        largest = units.max(dim=-1).indices  # the first among equals, as in `decode`
-        return torch.nn.functional.one_hot(largest, len(self.options)).to(units)
+        largest = units.max(dim=-1, keepdim=True).indices  # the first among equals, as in `decode`
+        return units.new_zeros(units.shape).scatter(-1, largest, 1)
 
 
 @dataclass(frozen=True, init=False)

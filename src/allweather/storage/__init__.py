@@ -1,8 +1,8 @@
 """The study's journal in SQLite or PostgreSQL."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from allweather._utils.lazy import lazy_names
 from allweather.errors import Conflict, StorageError
 from allweather.storage.export import export_lines, import_lines
 from allweather.storage.memory import MemoryJournal
@@ -13,15 +13,8 @@ if TYPE_CHECKING:
     from allweather.storage.database import Database
     from allweather.storage.journal import Journal, names
 
-_LAZY = {"Database": "database", "Journal": "journal", "names": "journal"}
-"""What needs SQLAlchemy, which a study that is kept nowhere does not wait for."""
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"allweather.storage.{_LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
+# These need SQLAlchemy, which a study that is kept nowhere does not wait for.
+__getattr__ = lazy_names(__name__, {"database": "Database", "journal": "Journal names"})
 
 __all__ = [
     "Conflict",

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from allweather.errors import Conflict, InvalidInput, require, require_number
-from allweather.methods.composition import Composition
-from allweather.serialization import NoPlainForm, Spec, encode_space
-from allweather.serialization.compositions import as_stored
+from allweather.serialization.checks import NoPlainForm
+from allweather.serialization.spaces import encode_space
 from allweather.space import Space
 from allweather.storage.memory import MemoryJournal
 from allweather.storage.session import Session
 from allweather.trials.history import History
 
 if TYPE_CHECKING:
+    from allweather.methods.composition import Composition
+    from allweather.serialization import Spec
     from allweather.storage.journal import Journal
 
 
@@ -105,6 +106,7 @@ def resume_composition(
     """
     if storage is None:
         return composition
+    from allweather.serialization.compositions import as_stored
     from allweather.storage.database import Database
     from allweather.storage.journal import Journal
     from allweather.storage.journal import names as study_names

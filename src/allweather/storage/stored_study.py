@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from allweather.errors import StorageError
-from allweather.serialization import Spec, decode_space, space_of
 from allweather.serialization.checks import below
+from allweather.serialization.fields import stored_fields
+from allweather.serialization.legacy import space_of
+from allweather.serialization.spaces import decode_space
 from allweather.space import Space
 from allweather.space.variables import Value
 from allweather.storage.database import Database
@@ -40,15 +42,13 @@ class StoredStudy:
         """The study that a journal is about."""
         made = _made(journal)
         said, stored = made.get("study", {}), made.get("recipe")
-        spec = None if stored is None else Spec.from_stored(stored, journal.name)
-        if spec is not None:
-            space = spec.space
-        elif "variables" in made:
-            space = decode_space(made["variables"], below(journal.name, "variables"))
+        fields = None if stored is None else stored_fields(stored, journal.name)
+        variables = made.get("variables") if fields is None else fields["variables"]
+        if variables is not None:
+            space = decode_space(variables, below(journal.name, "variables"))
         else:
             space = space_of(said.get("space", ""))
         session = Session(journal, History(space, 1))
-        fields = None if spec is None else spec.fields
         controlled = "control" in (fields or {}) or any(trial.cost is not None for trial in session.history.trials)
         if controlled:
             session = Session(journal, History(space, 1, whole=space.joint))

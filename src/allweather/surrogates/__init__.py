@@ -1,10 +1,18 @@
 """Surrogates: what the observations say about the function, and how that is asked at many contexts at once."""
 
-from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
-from allweather.surrogates.gp import GP
-from allweather.surrogates.likelihood import Hyperparameters
-from allweather.surrogates.model import BoTorch
-from allweather.surrogates.posterior import ProductPosterior
+from typing import TYPE_CHECKING
+
+from allweather._utils.lazy import lazy_names
+from allweather.surrogates.hyperparameters import Hyperparameters
+
+if TYPE_CHECKING:
+    from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
+    from allweather.surrogates.gp import GP
+    from allweather.surrogates.model import BoTorch
+    from allweather.surrogates.posterior import ProductPosterior
+
+_NAMES = {"base": "Field Moments Paths Posterior Surrogate", "gp": "GP", "model": "BoTorch"}
+__getattr__ = lazy_names(__name__, {**_NAMES, "posterior": "ProductPosterior"})
 
 __all__ = [
     "GP",

@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 
 from allweather.errors import InvalidInput
 from allweather.space import Space
-from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.observations import Observations
 
 

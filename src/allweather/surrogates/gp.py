@@ -13,10 +13,11 @@ from torch import Tensor
 from allweather.errors import InvalidInput, is_number, require, require_count, require_number
 from allweather.space import Space
 from allweather.surrogates.base import Posterior, Surrogate
+from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.hyperposterior import hyperparameter_draws
 from allweather.surrogates.kernels import require_family
 from allweather.surrogates.leave_one_out import log_predictive_density
-from allweather.surrogates.likelihood import Evidence, Hyperparameters
+from allweather.surrogates.likelihood import Evidence
 from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale

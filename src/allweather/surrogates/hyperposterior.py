@@ -13,8 +13,9 @@ import torch
 from scipy.special import ndtri
 from torch import Tensor
 
+from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import SMOOTHNESS, Factor
-from allweather.surrogates.likelihood import Evidence, Hyperparameters, log_bounds
+from allweather.surrogates.likelihood import Evidence, log_bounds
 
 PROPOSALS = 256
 DEGREES = 5.0

@@ -8,62 +8,21 @@ out.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-import torch
 from scipy.linalg.lapack import dpotrf, dpotri
 from torch import Tensor
 
 from allweather.errors import AllweatherError
-from allweather.surrogates.kernels import SMOOTHNESS, ProductKernel
+from allweather.surrogates.hyperparameters import Hyperparameters
+from allweather.surrogates.kernels import SMOOTHNESS
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
 BOUNDS = {"lengthscale": (LOWEST_LENGTHSCALE, 1e3), "outputscale": (1e-3, 1e3), "noise": (LOWEST_NOISE, 10.0)}
-
-
-@dataclass(frozen=True)
-class Hyperparameters:
-    """A GP's hyperparameters for standardised outcomes: plain numbers, which a journal keeps exactly.
-
-    Example:
-        >>> round(Hyperparameters.typical(dimension=4).lengthscales[0], 4)
-        0.4096
-    """
-
-    lengthscales: tuple[float, ...]
-    outputscale: float
-    noise: float
-    """Variance of the noise."""
-    mean: float
-    warp: str = ""
-    """What outcomes were transformed around before they were standardised, where they were."""
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
-        """The hyperparameters that `dataclasses.asdict` wrote."""
-        return cls(**{**data, "lengthscales": tuple(data["lengthscales"])})
-
-    @classmethod
-    def typical(cls, dimension: int) -> Hyperparameters:
-        """The priors' modes: where a fit starts that has nothing better."""
-        mode = math.exp(math.sqrt(2) + 0.5 * math.log(max(dimension, 1)) - 3)
-        return cls((mode,) * dimension, 1.0, math.exp(-5), 0.0)
-
-    def kernel(self, family: str, split: int) -> ProductKernel:
-        """The prior covariance."""
-        lengthscales = torch.tensor(self.lengthscales, dtype=torch.float64)
-        return ProductKernel(family, lengthscales, torch.tensor(self.outputscale, dtype=torch.float64), split)
-
-    @property
-    def logarithms(self) -> np.ndarray:
-        """(d + 2,) what the fit moves: log lengthscales, log outputscale, log noise."""
-        return np.log([*self.lengthscales, self.outputscale, self.noise])
 
 
 @dataclass(frozen=True, eq=False)

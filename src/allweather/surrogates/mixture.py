@@ -10,7 +10,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.surrogates.base import ContextKernel, Paths, Posterior
-from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.low_rank import truncated_roots
 from allweather.surrogates.mixture_field import MixtureField
 from allweather.surrogates.posterior import DRAW_RANK, DRAW_TOLERANCE, ProductPosterior

@@ -16,7 +16,7 @@ from torch import Generator, Tensor
 from allweather.errors import InvalidInput, require
 from allweather.space import Space
 from allweather.surrogates.base import ContextKernel, Field, Moments, Paths, Posterior, Surrogate
-from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.observations import Observations
 
 if TYPE_CHECKING:

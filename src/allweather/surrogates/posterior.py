@@ -17,8 +17,9 @@ from allweather.errors import require
 from allweather.surrogates.base import ContextKernel, Paths, Posterior
 from allweather.surrogates.fields import Data, ProductField
 from allweather.surrogates.fourier import weight_space
+from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
-from allweather.surrogates.likelihood import Hyperparameters, cholesky
+from allweather.surrogates.likelihood import cholesky
 from allweather.surrogates.low_rank import truncated_root
 from allweather.surrogates.paths import matheron
 

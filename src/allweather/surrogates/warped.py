@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.surrogates.base import ContextKernel, Field, Moments, Paths, Posterior
-from allweather.surrogates.likelihood import Hyperparameters
+from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.warp import Warp
 
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)

@@ -6,17 +6,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Generator, Tensor
-
-from allweather.contexts import Reference
 from allweather.errors import require, require_count
 from allweather.space import Box, Space
-from allweather.surrogates.observations import Observations
 from allweather.trials.trial import Trial
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch import Generator, Tensor
+
+    from allweather.contexts import Reference
+    from allweather.surrogates.observations import Observations
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +80,10 @@ class History:
     @cached_property
     def observations(self) -> Observations:
         """The outcomes so far, encoded, with the sign that makes larger better."""
+        import torch  # here and below, since trials are read without it
+
+        from allweather.surrogates.observations import Observations
+
         rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
         happened = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
         values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
@@ -123,6 +126,8 @@ class History:
         decisions = self.space.decisions.encode([trial.decision for trial in trials])
         if not trials:
             return decisions.new_zeros(0, decisions.shape[1] + reference.points.shape[1])
+        import torch
+
         places = torch.multinomial(reference.weights, len(trials), replacement=True, generator=generator)
         contexts = reference.points[places].clone()
         for row, trial in enumerate(trials):

@@ -55,8 +55,8 @@ def read_row(
     context = {name: read[name] for name in space.contexts}
     try:
         values = outcomes(_number(row["value"]), "value")
-        space.decisions.encode(decision)
-        space.contexts.encode(context)
+        space.decisions.check(decision)
+        space.contexts.check(context)
     except InvalidInput as error:
         raise error.within(where) from None
     return plain(decision), plain(context), values

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from allweather.errors import InvalidInput, is_number, require, shown
 from allweather.space.variables import Value
-from allweather.surrogates import Hyperparameters
+from allweather.surrogates.hyperparameters import Hyperparameters
 
 Row = Mapping[str, Value]
 LARGEST = 1e150

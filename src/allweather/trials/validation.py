@@ -103,7 +103,7 @@ class Validator:
         space, checked = self._space_of(trial), dict[str, Any]()
         for what, row, box in (("context", context, space.contexts), ("decision", decision, space.decisions)):
             if row is not None:
-                box.encode(row)
+                box.check(row)
                 named = plain(row)
                 checked[what] = {name: named[name] for name in box}  # in the order of the variables
         return checked
