@@ -7,7 +7,7 @@ from allweather.methods.composition import Composition
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
+    monkeypatch.setattr(registry, "_METHODS", dict(registry._known()))
 
     @registry.named
     def my_own(width: float = 2.0) -> Composition:

@@ -20,7 +20,10 @@ _METHODS: dict[str, Factory] = {}
 
 def named(factory: Factory) -> Factory:
     """Register a function as the method of its name."""
-    _METHODS[factory.__name__.replace("_", "-")] = factory
+    name = factory.__name__.replace("_", "-")
+    published = factory.__module__.startswith("allweather.methods.")
+    if not published or name not in _METHODS:  # published methods may be imported after a user's own
+        _METHODS[name] = factory
     return factory
 
 

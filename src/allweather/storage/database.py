@@ -81,30 +81,32 @@ class Database:
 
     def _update(self) -> None:
         """Upgrade an older schema; refuse a newer one."""
+        with self.writing() as connection:
+            if _schema_version(connection) != [VERSION]:
+                self._migrate(connection)
+
+    def _migrate(self, connection: Connection) -> None:
         from alembic import command  # here, since it takes a quarter of a second that most programs need not spend
         from alembic.config import Config
         from alembic.runtime.migration import MigrationContext
         from alembic.script import ScriptDirectory
 
-        with self.writing() as connection:
-            if MigrationContext.configure(connection).get_current_revision() == VERSION:
-                return
-            if self.engine.dialect.name == "postgresql":  # many workers may begin at once; in SQLite writers take turns
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK, 0)))
-            current = MigrationContext.configure(connection).get_current_revision()
-            if current == VERSION:
-                return
-            script = ScriptDirectory(str(MIGRATIONS))
-            known = {each.revision for each in script.walk_revisions()}
-            if current is not None and current not in known:
-                raise StorageError(
-                    f"{self.address} was written by a newer allweather (schema {current}, this one knows "
-                    f"{', '.join(sorted(known))}): update allweather to open it"
-                )
-            config = Config()
-            config.set_main_option("script_location", str(MIGRATIONS))
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
+        if self.engine.dialect.name == "postgresql":  # many workers may begin at once; in SQLite writers take turns
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK, 0)))
+        current = MigrationContext.configure(connection).get_current_revision()
+        if current == VERSION:
+            return
+        script = ScriptDirectory(str(MIGRATIONS))
+        known = {each.revision for each in script.walk_revisions()}
+        if current is not None and current not in known:
+            raise StorageError(
+                f"{self.address} was written by a newer allweather (schema {current}, this one knows "
+                f"{', '.join(sorted(known))}): update allweather to open it"
+            )
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -120,6 +122,13 @@ class Database:
             raise StorageError(f"{self.address}: {_explanation(str(trouble.orig))}") from trouble
         except SQLAlchemyError as trouble:
             raise StorageError(f"{self.address}: {trouble}") from trouble
+
+
+def _schema_version(connection: Connection) -> list[str]:
+    """The version of the schema, read without alembic; empty if there is none yet."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return []
+    return list(connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars())
 
 
 def _options(url: sa.URL) -> dict[str, Any]:
