@@ -18,7 +18,7 @@ from allweather.benchmark import (
     settled,
     summary_by_cost,
 )
-from allweather.benchmark.claims import Claim, check_claims
+from allweather.benchmark.claims import Beats, check_claims, describe_findings
 from allweather.cli import app
 from allweather.problems import problem
 
@@ -159,16 +159,18 @@ def test_report(tmp_path):
     assert good["standard_error"] == pytest.approx(1.0)
     assert rows.iloc[1][["settled_at", "settled_seeds"]].tolist() == [0.0, 1]
     assert summary_by_cost(RUNS, cost=1.0)["mean"].tolist() == [1.5, 5.5]
-    claims = (Claim("good", "bad", "cheap", "when cheap"), Claim("good", "bad", "dear"), Claim("good", "ugly"))
-    assert check_claims(RUNS, claims) == "good ended below bad in 1 of 1 settings when cheap"
-    assert check_claims(RUNS, [Claim("bad", "good")]) == "bad ended below good in 0 of 1 settings"
+    claims = (Beats("good", "bad", "cheap", "when cheap"), Beats("good", "bad", "dear"), Beats("good", "ugly"))
+    found = check_claims(RUNS, claims)
+    assert found["claim"].tolist() == ["good has less regret than bad when cheap"]
+    assert describe_findings(found).startswith("good has less regret than bad when cheap: undecided in 1 of 1 setting")
+    assert found["estimate"].iloc[0] == -check_claims(RUNS, [Beats("bad", "good")])["estimate"].iloc[0] > 0
     drawn = figure_by_cost(RUNS, tmp_path / "deep" / "figure.png")
     assert drawn.stat().st_size > 10_000
 
 
 def test_methods_are_compared_at_a_cost_that_both_had_spent():
     early = table([("slow", 0, [(0.1, 1.0, True)]), ("dear", 0, [(1.0, 0.5, True)])])
-    assert check_claims(early, [Claim("slow", "dear")]) == ""
+    assert check_claims(early, [Beats("slow", "dear")]).empty
 
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

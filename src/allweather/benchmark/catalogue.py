@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from allweather.benchmark.figures import PAPER_FIGURES, Figure
-from allweather.benchmark.subset_figures import SUBSET_FIGURES
+from allweather.benchmark.figures import Figure
+from allweather.benchmark.papers import bocu, kde, phi, subsets, wasserstein
 from allweather.benchmark.tables import TABLES, Table
 
-_ALL: tuple[Figure | Table, ...] = (*PAPER_FIGURES, *SUBSET_FIGURES, *TABLES)
+_PAPERS = (bocu, kde, phi, subsets, wasserstein)
+_ALL: tuple[Figure | Table, ...] = (*(each for paper in _PAPERS for each in paper.FIGURES), *TABLES)
 CATALOGUE = {each.name: each for each in sorted(_ALL, key=lambda each: each.name)}

@@ -12,6 +12,7 @@ import pandas as pd
 from allweather._utils.registry import unknown
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.catalogue import CATALOGUE
+from allweather.benchmark.claims import check_claims, describe_findings
 from allweather.benchmark.tables import Table
 from allweather.errors import require, require_count
 
@@ -32,6 +33,8 @@ class Reproduction(NamedTuple):
     """The file, where one was written."""
     results: pd.DataFrame
     """One row per step of every run."""
+    findings: pd.DataFrame
+    """The tests of the paper's claims, one row per claim and setting; see `allweather.benchmark.claims.Finding`."""
 
 
 def reproducible() -> list[str]:
@@ -79,8 +82,7 @@ def reproduce(
             require_count(number, f"reproduce({where}=...)", low=1)
     chosen = CATALOGUE[name]
     if isinstance(chosen, Table):
-        table, verdict = chosen.build(seeds, quick, problems, methods)
-        return Reproduction(name, chosen.source, chosen.claim, table, verdict, None, table)
+        return _built(chosen, *chosen.build(seeds, quick, problems, methods), folder)
     campaigns = _only(_only(chosen.campaigns(), "problems", problems), "methods", methods)
     campaigns = [_sized(each, seeds, iterations, quick) for each in campaigns[: 1 if quick else None]]
     tables = []
@@ -88,10 +90,22 @@ def reproduce(
         own = None if folder is None else folder / name / f"{place:02d}"
         tables.append(dataclasses.replace(each, folder=own).execute(workers, progress=not quick))
     results = pd.concat(tables, ignore_index=True)
-    table, verdict, drawn = chosen.summarise(results, None if folder is None else folder / name / f"{name}.png")
+    table, findings, drawn = chosen.summarise(results, None if folder is None else folder / name / f"{name}.png")
     if folder is not None:
         results.to_csv(folder / name / f"{name}.csv", index=False)
-    return Reproduction(name, chosen.source, chosen.claim, table, verdict, drawn, results)
+        findings.to_csv(folder / name / f"{name}-claims.csv", index=False)
+    verdict = describe_findings(findings)
+    return Reproduction(name, chosen.source, chosen.claim, table, verdict, drawn, results, findings)
+
+
+def _built(chosen: Table, table: pd.DataFrame, verdict: str, folder: Path | None) -> Reproduction:
+    drawn = None
+    if folder is not None:
+        place = folder / chosen.name
+        place.mkdir(parents=True, exist_ok=True)
+        table.to_csv(place / f"{chosen.name}.csv", index=False)
+        drawn = None if chosen.draw is None else chosen.draw(table, place / f"{chosen.name}.png")
+    return Reproduction(chosen.name, chosen.source, chosen.claim, table, verdict, drawn, table, check_claims(table, ()))
 
 
 def _only(campaigns: list[Campaign], what: str, wanted: Sequence[str] | None) -> list[Campaign]:

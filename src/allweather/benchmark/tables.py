@@ -1,9 +1,10 @@
-"""Tables of the papers that are not campaigns."""
+"""Tables and figures of the papers that are not campaigns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from allweather.problems.hartmann import COMPLICATED
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a paper: how to build it, and what the paper claims."""
+    """A table or figure of a paper that is not a campaign: how to build it, and what the paper claims."""
 
     name: str
     source: str
@@ -24,6 +25,8 @@ class Table:
     claim: str
     build: Callable[[int | None, bool, Sequence[str] | None, Sequence[str] | None], tuple[pd.DataFrame, str]]
     """From seeds, whether quick, problems and methods, to the table and how it compares."""
+    draw: Callable[[pd.DataFrame, Path], Path] | None = None
+    """Draws the table, where the paper has a figure."""
 
 
 PUBLISHED = {"normal": (0.3222, 0.1315, 0.1156, 0.0962), "complicated": (0.6216, 0.5380, 0.4853, 0.4724)}

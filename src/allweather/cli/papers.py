@@ -82,10 +82,11 @@ def reproduce(
     """
     from allweather.benchmark import reproduce as run_figure
 
-    found = run_figure(name, seeds, iterations, quick, problem, method, workers, None if quick else output)
+    found = run_figure(name, seeds, iterations, quick, problem, method, workers, output / "quick" if quick else output)
     figure = None if found.figure is None else str(found.figure)
     document = {"source": found.source, "claim": found.claim, "verdict": found.verdict, "figure": figure}
-    return Output({**document, "table": found.table.to_dict("records")}, lambda: _reproduced(found))
+    tables = {"table": found.table.to_dict("records"), "findings": found.findings.to_dict("records")}
+    return Output({**document, **tables}, lambda: _reproduced(found))
 
 
 @app.command()
@@ -119,7 +120,7 @@ def bench(
 def _reproduced(found: Reproduction) -> None:
     console.print(f"[bold]{found.name}[/] ({found.source})\nClaim: {found.claim}")
     if found.verdict:
-        console.print(f"Result: {found.verdict}.")
+        console.print("\n".join(f"Result: {sentence}." for sentence in found.verdict.split("; ")))
     _tabulate(found.table)
     if found.figure is not None:
         console.print(f"Figure written to {found.figure}; the results are in the same folder.")

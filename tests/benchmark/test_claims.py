@@ -1,0 +1,90 @@
+"""Claims are tested with intervals: what holds, what fails, and what a few seeds cannot decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from allweather.benchmark.catalogue import CATALOGUE
+from allweather.benchmark.claims import (
+    Beats,
+    Faster,
+    Least,
+    Sublinear,
+    check_claims,
+    confidence_interval,
+    describe_findings,
+)
+from allweather.benchmark.figures import Figure
+
+
+def runs(curves, seeds=6, steps=64, noise=0.05, seconds=None):
+    """Results of methods whose cumulative regret has a given mean curve."""
+    rng = np.random.default_rng(0)
+    step = np.arange(1, steps + 1)
+    parts = []
+    for method, curve in curves.items():
+        for seed in range(seeds):
+            keys = {"problem": "p", "measure": "m", "method": method, "seed": seed}
+            values = curve(step) * (1 + noise * rng.standard_normal())
+            times = (seconds or {}).get(method, 1.0) * (1 + 0.01 * rng.random(steps))
+            parts.append(pd.DataFrame({**keys, "step": step, "cumulative": values, "seconds": times}))
+    return pd.concat(parts, ignore_index=True)
+
+
+CURVES = {"root": lambda t: 3 * np.sqrt(t), "linear": lambda t: 1.0 * t, "convex": lambda t: 0.01 * t**2}
+
+
+@pytest.mark.parametrize(("method", "exponent", "verdict"), [("root", 0.5, "holds"), ("convex", 2.0, "fails")])
+def test_growth_exponents(method, exponent, verdict):
+    (found,) = Sublinear(method).findings(runs(CURVES))
+    assert found.estimate == pytest.approx(exponent)
+    assert found.verdict == verdict
+
+
+def test_exponents_on_both_sides_of_one_are_undecided():
+    table = runs({"linear": CURVES["linear"]}, noise=0)
+    table["cumulative"] **= np.where(table["seed"] % 2, 1.1, 0.9)
+    (found,) = Sublinear("linear").findings(table)
+    assert found.low < 1 < found.high
+    assert found.verdict == "undecided"
+
+
+def test_differences_are_paired_by_seed():
+    """The spread between seeds is large, that of the difference small."""
+    table = runs({"a": CURVES["linear"], "b": CURVES["linear"]}, noise=0)
+    level = 100.0 * table["seed"] + np.where(table["method"] == "b", 1.0 + 0.1 * table["seed"], 0.0)
+    table["cumulative"] += level
+    (found,) = Beats("a", "b").findings(table)
+    assert found.estimate == pytest.approx(1.25)
+    assert found.verdict == "holds"
+    assert Beats("b", "a").findings(table)[0].verdict == "fails"
+    assert Beats("a", "b").findings(table[table["seed"] == 0])[0].verdict == "undecided"
+
+
+def test_runs_of_different_length_are_compared_where_all_have_been():
+    table = runs({"a": CURVES["root"], "b": CURVES["linear"]}, noise=0)
+    short = table[(table["method"] == "a") | (table["seed"] > 0) | (table["step"] <= 16)]
+    assert Beats("a", "b").findings(short)[0].estimate == pytest.approx(16 - 12)
+
+
+def test_the_least_is_compared_with_every_other_method_but_variants():
+    found = check_claims(runs(CURVES), [Least(("root",), besides=("convex",))])
+    assert found["claim"].tolist() == ["root has less regret than linear"]
+    assert describe_findings(found).startswith("root has less regret than linear: holds in 1 of 1 setting (difference")
+
+
+def test_times_are_compared_by_their_ratio():
+    table = runs({"a": CURVES["root"], "b": CURVES["root"]}, seconds={"a": 1.0, "b": 3.0})
+    (found,) = Faster("a", "b").findings(table)
+    assert found.estimate == pytest.approx(3.0, rel=0.01)
+    assert (found.verdict, Faster("a", "b", 5.0).findings(table)[0].verdict) == ("holds", "fails")
+
+
+def test_the_interval_is_students():
+    low, high = confidence_interval(np.array([1.0, 2.0, 3.0]))
+    assert (low, high) == pytest.approx((2 - 4.302653 / np.sqrt(3), 2 + 4.302653 / np.sqrt(3)), rel=1e-6)
+
+
+def test_every_campaign_of_a_paper_has_claims_that_are_tested():
+    without = [name for name, entry in CATALOGUE.items() if isinstance(entry, Figure) and not entry.claims]
+    assert without == ["phi-fig1"]
