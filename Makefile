@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 LIBRARY := .venv/.installed-library
 DEVELOPMENT := .venv/.installed
 
-.PHONY: demo test test-fast browser pictures integrations lint bench docs format clean
+.PHONY: demo test test-fast browser pictures integrations lint bench results docs format clean
 
 demo: $(LIBRARY)
 	$(BIN)/python examples/newsvendor.py
@@ -43,6 +43,11 @@ lint: $(DEVELOPMENT)
 
 bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks
+
+# Runs of the papers' figures (hours; stop it and start it again as you like), and the page that is written from them.
+results: $(DEVELOPMENT)
+	$(BIN)/python -m benchmarks papers
+	$(BIN)/python -m benchmarks results
 
 docs: $(DEVELOPMENT)
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html

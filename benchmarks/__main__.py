@@ -18,10 +18,18 @@ from benchmarks import (
     imports,
     journal,
     methods,
+    papers,
+    results_page,
     worst_cases,
 )
 
-CAMPAIGNS = {"defaults": defaults.main, "calibration": calibration.main, "floor": floor.main}
+CAMPAIGNS = {
+    "defaults": defaults.main,
+    "calibration": calibration.main,
+    "floor": floor.main,
+    "papers": papers.main,
+    "results": results_page.main,
+}
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,

@@ -13,6 +13,7 @@ from allweather._utils.registry import unknown
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import check_claims, describe_findings
+from allweather.benchmark.figures import Figure
 from allweather.benchmark.tables import Table
 from allweather.errors import require, require_count
 
@@ -83,8 +84,7 @@ def reproduce(
     chosen = CATALOGUE[name]
     if isinstance(chosen, Table):
         return _built(chosen, *chosen.build(seeds, quick, problems, methods), folder)
-    campaigns = _only(_only(chosen.campaigns(), "problems", problems), "methods", methods)
-    campaigns = [_sized(each, seeds, iterations, quick) for each in campaigns[: 1 if quick else None]]
+    campaigns = select_campaigns(chosen, seeds, iterations, quick, problems, methods)
     tables = []
     for place, each in enumerate(campaigns):
         own = None if folder is None else folder / name / f"{place:02d}"
@@ -106,6 +106,28 @@ def _built(chosen: Table, table: pd.DataFrame, verdict: str, folder: Path | None
         table.to_csv(place / f"{chosen.name}.csv", index=False)
         drawn = None if chosen.draw is None else chosen.draw(table, place / f"{chosen.name}.png")
     return Reproduction(chosen.name, chosen.source, chosen.claim, table, verdict, drawn, table, check_claims(table, ()))
+
+
+def select_campaigns(
+    figure: Figure,
+    seeds: int | None = None,
+    iterations: int | None = None,
+    quick: bool = False,
+    problems: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+) -> list[Campaign]:
+    """Return the campaigns of a figure, restricted as by `reproduce`.
+
+    Args:
+        figure: of the catalogue.
+        seeds: number of seeds; by default as in the paper.
+        iterations: of each run; by default as in the paper.
+        quick: one seed, three iterations, the first problem of the first campaign.
+        problems: only these.
+        methods: only these.
+    """
+    campaigns = _only(_only(figure.campaigns(), "problems", problems), "methods", methods)
+    return [_sized(each, seeds, iterations, quick) for each in campaigns[: 1 if quick else None]]
 
 
 def _only(campaigns: list[Campaign], what: str, wanted: Sequence[str] | None) -> list[Campaign]:

@@ -1,0 +1,115 @@
+"""Runs of the papers' figures, stored in `benchmarks/results/papers`: what `docs/results.md` is written from.
+
+The items are ordered by what they tell per second. A run that is stored is not repeated, and a run that was stopped is
+resumed from its journal, so the command can be stopped at any time: `python -m benchmarks papers --hours 2`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from allweather.benchmark import Campaign, Run, execute
+from allweather.benchmark.catalogue import CATALOGUE
+from allweather.benchmark.figures import Figure
+from allweather.benchmark.reproduce import select_campaigns
+from benchmarks import published_code, stored_runs
+
+JOURNALS = Path("reproductions") / "papers"
+
+
+@dataclass(frozen=True)
+class Item:
+    """Some runs of a figure; where nothing is given, those of the paper."""
+
+    figure: str
+    problems: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    seeds: int | None = None
+    iterations: int | None = None
+
+    def campaigns(self) -> list[Campaign]:
+        """The campaigns of the figure, restricted."""
+        if self.figure == published_code.NAME:
+            figure = Figure(self.figure, "published code", "", published_code.campaigns)
+        else:
+            found = CATALOGUE[self.figure]
+            assert isinstance(found, Figure)
+            figure = found
+        return select_campaigns(figure, self.seeds, self.iterations, False, self.problems, self.methods)
+
+    def runs(self) -> Iterator[tuple[Path, Run]]:
+        """The runs, seed by seed over all campaigns, with the folder of their journals."""
+        campaigns = self.campaigns()
+        runs = [(Path(self.figure) / _slug(each), run) for each in campaigns for run in each.runs()]
+        return iter(sorted(runs, key=lambda pair: pair[1].seed))
+
+
+_KDE = ("ackley", "modified-branin", "newsvendor", "portfolio-normal")
+_UCB = ("TS-BOCU", "UCB-BOCU-2", "UCB-SO", "UCB-RO", "Random")
+_HARTMANN = tuple(f"hartmann3-subsets, {level}, 0.04" for level in ("moderate", "cheap", "expensive"))
+ITEMS: tuple[Item, ...] = (
+    Item("kde-fig1", _KDE[:2], iterations=30),
+    Item(published_code.NAME, seeds=2),
+    Item("wasserstein-fig1", methods=("WDRBO", "ERBO"), seeds=5),
+    Item("wasserstein-fig2", ("ackley", "modified-branin"), seeds=5, iterations=30),
+    Item("subsets-fig2", _HARTMANN[:1], ("etc-ada", "ucb-psq", "ts-psq"), seeds=5),
+    Item("bocu-fig2", ("hartmann3",), _UCB, seeds=3, iterations=100),
+    Item("kde-fig1", _KDE, iterations=60),
+    Item("phi-fig3", ("branin", "six-hump-camel"), seeds=10, iterations=30),
+    Item("wasserstein-fig1", methods=("WDRBO", "ERBO")),
+    Item(published_code.NAME),
+    Item("bocu-fig2", ("hartmann3", "plant-ph"), _UCB, seeds=5, iterations=400),
+    Item("wasserstein-fig2", ("ackley", "modified-branin")),
+    Item("subsets-fig2", _HARTMANN),
+    Item("phi-fig3"),
+    Item("kde-fig1"),
+    Item("wasserstein-fig2"),
+    Item("bocu-fig2", ("hartmann3", "plant-ph")),
+    Item("subsets-fig2"),
+)
+"""In the order in which they are run; later items contain earlier ones at the size of the paper."""
+
+
+def missing(items: Sequence[Item], folder: Path) -> Iterator[tuple[Item, Path, Run]]:
+    """The runs that are not stored, or with fewer iterations."""
+    lengths = {stored_runs.identity(record): stored_runs.length(record) for record in stored_runs.read(folder)}
+    for item in items:
+        for journals, run in item.runs():
+            names = [None] if run.iterations is None else [measure.name for measure in run.measures]
+            keys = [(item.figure, run.labels["problem"], run.labels["method"], name, run.seed) for name in names]
+            if any(lengths.get(key, 0) < (run.iterations or 1) for key in keys):
+                lengths |= dict.fromkeys(keys, run.iterations or 1)
+                yield item, journals, run
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Run what is missing."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks papers", description=__doc__)
+    parser.add_argument("--results", type=Path, default=stored_runs.FOLDER, help="folder of the stored runs")
+    parser.add_argument("--journals", type=Path, default=JOURNALS, help="folder of journals and optima")
+    parser.add_argument("--hours", type=float, default=float("inf"), help="no run is started after this time")
+    parser.add_argument("--figure", action="append", help="only this figure (repeatable)")
+    parser.add_argument("--list", action="store_true", help="count the missing runs and do nothing")
+    chosen = parser.parse_args(arguments)
+    items = [item for item in ITEMS if chosen.figure is None or item.figure in chosen.figure]
+    if chosen.list:
+        for item in items:
+            print(item, sum(1 for _ in missing([item], chosen.results)))
+        return
+    end = time.monotonic() + 3600 * chosen.hours
+    for item, journals, run in missing(items, chosen.results):
+        if time.monotonic() > end:
+            break
+        found = stored_runs.records(item.figure, execute(run, chosen.journals / journals))
+        stored_runs.append(chosen.results, found)
+        print(item.figure, run.key, f"{found[0]['cpu_s']:.1f} s", flush=True)
+
+
+def _slug(campaign: Campaign) -> str:
+    """A folder for each measure of regret, since runs with different objectives have the same name."""
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(measure.name for measure in campaign.measures).lower())

@@ -1,0 +1,140 @@
+"""Stored runs of the papers' figures: one JSON line per run and measure, with version, commit and machine."""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import allweather as aw
+from allweather.benchmark import settled
+
+FOLDER = Path(__file__).parent / "results" / "papers"
+STEPS = (1, 2, 5, 10, 15, 16, 20, 30, 40, 50, 60, 75, 100, 125, 150, 175, *range(200, 1001, 50))
+"""At which the cumulative regret is stored; also at the last step and half of it."""
+Record = dict[str, Any]
+
+
+@cache
+def origin() -> dict[str, str]:
+    """Version, commit, machine and date of the runs that are made now."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=10", "HEAD"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    machine = f"{_processor()}, {platform.system()}, one thread"
+    return {
+        "version": aw.__version__,
+        "commit": commit,
+        "machine": machine,
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def records(figure: str, results: pd.DataFrame) -> list[Record]:
+    """The records of one run.
+
+    Args:
+        figure: name of the figure.
+        results: of `execute`, for one run.
+    """
+    if "spent" in results:
+        return [_record_by_cost(figure, results)]
+    return [_record(figure, block) for _, block in results.groupby("measure", sort=False)]
+
+
+def _record(figure: str, block: pd.DataFrame) -> Record:
+    last = int(block["step"].max())
+    kept = block[block["step"].isin({*STEPS, last // 2, last})]
+    names = ["cumulative", *(name for name in ("reward",) if name in block)]
+    curves = {name: [_short(value) for value in kept[name]] for name in names}
+    return {
+        **_keys(figure, block),
+        "measure": str(block["measure"].iloc[0]),
+        "steps": kept["step"].tolist(),
+        **curves,
+        "cpu_s": _short(block["seconds"].sum()),
+        **origin(),
+    }
+
+
+def _record_by_cost(figure: str, block: pd.DataFrame) -> Record:
+    """The simple regret is a step function: the plays that improved it, and the last, are all of it."""
+    kept = block[block["simple"].diff().fillna(-1) < 0]
+    kept = pd.concat([kept, block.tail(1)]).drop_duplicates("step")
+    when = settled(block)["settled"].iloc[0]
+    return {
+        **_keys(figure, block),
+        "plays": len(block),
+        "spent": [_short(value) for value in kept["spent"]],
+        "simple": [_short(value) for value in kept["simple"]],
+        "cumulative": _short(block["cumulative"].iloc[-1]),
+        "settled": None if pd.isna(when) else _short(when),
+        "cpu_s": _short(block["seconds"].sum()),
+        **origin(),
+    }
+
+
+def _keys(figure: str, block: pd.DataFrame) -> Record:
+    first = block.iloc[0]
+    return {"figure": figure, **{name: first[name] for name in ("problem", "method")}, "seed": int(first["seed"])}
+
+
+def append(folder: Path, found: Iterable[Record]) -> None:
+    """Write records to the file of their figure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for record in found:
+        with (folder / f"{record['figure']}.jsonl").open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+def read(folder: Path = FOLDER) -> list[Record]:
+    """All records, in the order of their files; of a run that was stored twice, the longer."""
+    found: dict[tuple[Any, ...], Record] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        for line in path.read_text().splitlines():
+            record = json.loads(line)
+            key = identity(record)
+            if key not in found or length(record) > length(found[key]):
+                found[key] = record
+    return list(found.values())
+
+
+def identity(record: Record) -> tuple[Any, ...]:
+    """What identifies a record."""
+    return tuple(record.get(name) for name in ("figure", "problem", "method", "measure", "seed"))
+
+
+def length(record: Record) -> int:
+    """Steps of the run."""
+    return int(record["plays"] if "plays" in record else record["steps"][-1])
+
+
+def table(found: Iterable[Record]) -> pd.DataFrame:
+    """The records of one figure as results of a campaign, at the steps that are stored."""
+    parts = []
+    for record in found:
+        keys = {name: record[name] for name in ("problem", "method", "measure", "seed") if name in record}
+        if "spent" in record:
+            values = {name: record[name] for name in ("spent", "simple")}
+        else:
+            values = {"step": record["steps"], "cumulative": record["cumulative"]}
+            values |= {"reward": record["reward"]} if "reward" in record else {}
+        parts.append(pd.DataFrame({**keys, **values, "seconds": record["cpu_s"] / length(record)}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _short(value: float) -> float:
+    return float(f"{float(value):.6g}")
+
+
+def _processor() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text().splitlines() if path.is_file() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
