@@ -129,6 +129,19 @@ def test_improvement_matches_a_plain_average_over_draws():
     torch.testing.assert_close(scores, gain, rtol=0.3, atol=0.2 * gain.max().item())
 
 
+def test_improvement_over_the_best_value_at_all_data():
+    known = replace(belief(t=70), generator=torch.Generator().manual_seed(5))  # more data than fit in one block
+    score = ExpectedImprovement(4, 32, best="data").build(known)
+    seen = known.observations
+    for i in (0, 40, 69):
+        one = known.surrogate.paths(seen.contexts[i : i + 1], 4, torch.Generator().manual_seed(5), 32)
+        assert (one(seen.decisions[i : i + 1])[:, 0] <= score.best + 1e-9).all()
+    whole = known.surrogate.paths(seen.contexts, 4, torch.Generator().manual_seed(5), 32)(seen.decisions)
+    torch.testing.assert_close(score.best[:, 0], whole.diagonal(dim1=1, dim2=2).amax(-1))
+    with pytest.raises(InvalidInput, match="best"):
+        ExpectedImprovement(best="all")
+
+
 def test_improvement_has_a_slope_where_there_is_hardly_any():
     known = belief(t=60)
     score = ExpectedImprovement(samples=8).build(known)

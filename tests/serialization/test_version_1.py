@@ -216,6 +216,12 @@ def test_published_methods_by_name_have_the_parts_of_then(name, key, then, tmp_p
     assert getattr(replaced, key) == other
 
 
+@pytest.mark.parametrize("name", ["ei-psq", "ei-psq-per-cost"])
+def test_improvement_was_over_the_best_decision(name):
+    assert aw.method(name).acquisition == aw.ExpectedImprovement(best="data")
+    assert as_stored(aw.method(name), None, []).acquisition == aw.ExpectedImprovement(best="decisions")
+
+
 def test_code_resumes_a_published_method_with_the_parts_of_then(tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
     fields = {**aw.Study(SPACE, method=aw.method("ucb-so", width=2.0)).spec, "version": 1}

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.errors import require_count
+from allweather.errors import require, require_count
 from allweather.objectives import Band
 
 INCUMBENTS = 16
+BLOCK = 64
+"""Observations at which samples are evaluated at a time."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,15 @@ class ExpectedImprovement(Acquisition):
     samples: int = 32
     features: int = 256
     """Random cosines of each sample's prior part."""
+    best: Literal["decisions", "data"] = "decisions"
+    """What a gain is measured from under each sample: the objective of the best decision so far, or the largest value
+    of the function at the data (subsets, App. C.2; errata E48)."""
 
     def __post_init__(self) -> None:
         require_count(self.samples, "ExpectedImprovement(samples=...)", low=1)
         require_count(self.features, "ExpectedImprovement(features=...)", low=1)
+        known = self.best in ("decisions", "data")
+        require(known, "ExpectedImprovement(best=...)", "be 'decisions' or 'data'", self.best)
 
     def build(self, belief: Belief) -> Score:
         """Samples are drawn once; the score is a smooth function of the decision. A few samples show where to look."""
@@ -49,22 +56,23 @@ class ExpectedImprovement(Acquisition):
         return list(scores)
 
     def _gain(self, belief: Belief) -> _Gain:
-        tried = belief.incumbents(INCUMBENTS)
+        tried = belief.incumbents(INCUMBENTS) if self.best == "decisions" else None
         score = _Gain(belief, tried, self.samples, self.features)
         score.rough = _Gain(belief.rough() or belief, tried, -(-self.samples // 4), self.features)
         return score
 
 
 class _Gain:
-    """The logarithm of the mean gain over samples."""
+    """The logarithm of the mean gain over samples, from the best of the decisions tried, or of all data if None."""
 
     rough: _Gain
 
-    def __init__(self, belief: Belief, tried: Tensor, samples: int, features: int) -> None:
+    def __init__(self, belief: Belief, tried: Tensor | None, samples: int, features: int) -> None:
+        state = belief.generator.get_state()
         self._paths = belief.surrogate.paths(belief.reference.points, samples, belief.generator, features)
         self._belief = belief
         with torch.no_grad():
-            before = self._sampled(tried)
+            before = _at_data(belief, samples, features, state) if tried is None else self._sampled(tried)
             self.best = before.amax(-1, keepdim=True)
             # Gains far below the spread of the sampled bests are lost in softening.
             spread = float((before - before.mean()).abs().mean() + self.best.std(correction=0))
@@ -79,6 +87,16 @@ class _Gain:
     def _sampled(self, decisions: Tensor) -> Tensor:
         """The objective (samples, b) under each sample."""
         return self._belief.objective.upper(Band(self._paths(decisions)), self._belief.reference)
+
+
+def _at_data(belief: Belief, samples: int, features: int, state: Tensor) -> Tensor:
+    """The values (samples, t) of the sampled functions at the observations; `state` is the generator's before them."""
+    seen, parts = belief.observations, []
+    for x, c in zip(seen.decisions.split(BLOCK), seen.contexts.split(BLOCK), strict=True):
+        again = torch.Generator().set_state(state)
+        values = belief.surrogate.paths(c, samples, again, features)(x)  # (samples, m, m)
+        parts.append(values.diagonal(dim1=-2, dim2=-1))
+    return torch.cat(parts, -1)
 
 
 def _log_softplus(z: Tensor) -> Tensor:

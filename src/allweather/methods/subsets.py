@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from allweather.acquisition import UCB, ExpectedImprovement, FourierThompson
 from allweather.methods.composition import Composition
@@ -76,9 +77,16 @@ def ts_psq(pairs: bool = True) -> Composition:
 
 
 @named
-def ei_psq(samples: int = 32) -> Composition:
-    """The largest expected improvement over the best of all sets (subsets, App. C.2), whatever it costs."""
-    return Composition(objective=Expectation(), acquisition=ExpectedImprovement(samples), rule=BestValue())
+def ei_psq(samples: int = 32, best: Literal["decisions", "data"] = "data") -> Composition:
+    """The largest expected improvement over the best value at all data (subsets, App. C.2), whatever it costs.
+
+    Args:
+        samples: of the posterior.
+        best: "data" as published (errata E48), or "decisions" for the best expected value of the decisions so far, of
+            all sets.
+    """
+    improvement = ExpectedImprovement(samples, best=best)
+    return Composition(objective=Expectation(), acquisition=improvement, rule=BestValue())
 
 
 @named
@@ -103,9 +111,15 @@ def ts_psq_per_cost(sound: bool = False, pairs: bool = True) -> Composition:
 
 
 @named
-def ei_psq_per_cost(samples: int = 32) -> Composition:
-    """The largest expected improvement per unit cost (subsets, App. B); it is never negative."""
-    return Composition(objective=Expectation(), acquisition=ExpectedImprovement(samples), rule=ValuePerCost())
+def ei_psq_per_cost(samples: int = 32, best: Literal["decisions", "data"] = "data") -> Composition:
+    """The largest expected improvement per unit cost (subsets, App. B); it is never negative.
+
+    Args:
+        samples: of the posterior.
+        best: as in `ei-psq`.
+    """
+    improvement = ExpectedImprovement(samples, best=best)
+    return Composition(objective=Expectation(), acquisition=improvement, rule=ValuePerCost())
 
 
 @named

@@ -32,6 +32,8 @@ METHODS: dict[int, dict[str, dict[str, Any]]] = {
     1: {
         "drbo-mmd": {"kernel": "rbf"},
         "drbo-mmd-minimax": {"kernel": "rbf"},
+        "ei-psq": {"best": "decisions"},
+        "ei-psq-per-cost": {"best": "decisions"},
         "ts-bocu": {"pairs": False},
         "ts-psq": {"pairs": False},
         "ts-psq-per-cost": {"pairs": False},
