@@ -1,0 +1,166 @@
+"""bocu, Fig. 1 and Table 1: the worst mean v of one decision against the radius, and the objectives on its curve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from allweather.benchmark.regret import Measure
+from allweather.contexts import Reference
+from allweather.distances import MMD, Distance, TotalVariation
+from allweather.objectives import DRO, Expectation, General, MeanRisk, RobustSatisficing, WorstCase, WorstCaseSensitivity
+from allweather.problems import problem
+
+PROBLEM = "hartmann3"
+"""The paper's diagram has no function; here the decision is the one with the best mean on this problem."""
+DISTANCES: dict[str, Distance] = {"TV": TotalVariation(0.0), "MMD": MMD(0.0, lengthscale=0.1)}
+SHARE = 0.35
+"""The radius of DRO and RS, and the tradeoff of MR, as a part of the radius at which RO is reached."""
+POINTS = 81
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """v(radius) of one decision for one distance."""
+
+    distance: Distance
+    values: Tensor
+    """(n,) of the decision at all contexts."""
+    reference: Reference
+
+    @property
+    def reach(self) -> float:
+        """The smallest radius at which all weight may be on the worst context."""
+        return float(self.distance.to_points(self.reference)[int(self.values.argmin())])
+
+    @property
+    def radius(self) -> float:
+        """The radius of the objectives that have one."""
+        return SHARE * self.reach
+
+    def at(self, radius: float) -> tuple[float, float]:
+        """Return v and delta at a radius."""
+        worst = self.distance.worst_case(self.values, self.reference, radius)
+        return float(worst.value), float(worst.slope)
+
+    def radii(self) -> np.ndarray:
+        """Return (POINTS,) radii of the figure."""
+        return np.linspace(0, 1.1 * self.reach, POINTS)
+
+    def worst(self) -> np.ndarray:
+        """Return v (POINTS,) at `radii`."""
+        radii = torch.from_numpy(self.radii())
+        return self.distance.worst_case(self.values.expand(POINTS, -1), self.reference, radii).value.numpy()
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield each objective of Table 1 by its own definition, and by the general objective with its parameters."""
+        near, at = type(self.distance), self.radius
+        robust = self._at_radius(at)
+        v, slope = self.at(at)
+        target = v - slope * at  # of the tangent at the radius, Prop. 3.1
+        objectives: list[tuple[str, Any, float, float, float]] = [
+            ("SO", Expectation(), 1.0, 0.0, 0.0),
+            ("DRO", DRO(robust), 1.0, 0.0, at),
+            ("RO", WorstCase(), 1.0, 0.0, self.reach),
+            ("MR", MeanRisk(at, self.distance), 1.0, at, 0.0),
+            ("WCS", WorstCaseSensitivity(self.distance), 0.0, 1.0, 0.0),
+            ("RS", RobustSatisficing(target, self.distance), 0.0, 1.0, at),
+        ]
+        for name, objective, alpha, beta, radius in objectives:
+            general = General(alpha, beta, self._at_radius(radius))
+            own, by_general = (float(each(self.values, self.reference)) for each in (objective, general))
+            parameters = {"alpha": alpha, "beta": beta, "radius": radius}
+            values = {"value": own, "general": by_general, "difference": abs(own - by_general)}
+            yield {"distance": near.__name__, "objective": name, **parameters, **values}
+
+    def _at_radius(self, radius: float) -> Distance:
+        if isinstance(self.distance, MMD):
+            return MMD(radius, lengthscale=0.1)
+        return TotalVariation(radius)
+
+
+def curves() -> dict[str, Curve]:
+    """Return the curve of the decision with the best mean, by distance."""
+    chosen = problem(PROBLEM)
+    reference = Measure(under="belief").reference(chosen)
+    assert chosen.candidates is not None
+    values = chosen.values(chosen.candidates, reference.points)
+    best = values[int((values @ reference.weights).argmax())]
+    return {name: Curve(distance, best, reference) for name, distance in DISTANCES.items()}
+
+
+def table(
+    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
+) -> tuple[pd.DataFrame, str]:
+    """Evaluate the objectives of Table 1 by their own definitions and by the general objective.
+
+    Args:
+        seeds: not used.
+        quick: not used.
+        problems: not used.
+        methods: not used.
+
+    Returns:
+        The table, and whether v is convex and the mean-risk objective below it.
+    """
+    rows, sentences = [], []
+    for name, curve in curves().items():
+        own = list(curve.rows())
+        rows += own
+        spread = float(curve.values.max() - curve.values.min())
+        bend = float(np.diff(curve.worst(), 2).min()) / spread
+        risk = next(row["value"] for row in own if row["objective"] == "MR")
+        gap = (curve.at(curve.radius)[0] - risk) / spread
+        sentences += [
+            f"{name}: v is convex {'(holds' if bend > -1e-6 else '(fails'}, least second difference {bend:.1e})",
+            f"{name}: MR lies at or below v {'(holds' if gap > -1e-6 else '(fails'}, by {gap:.2g} of the range)",
+        ]
+    found = pd.DataFrame(rows)
+    worst = float(found["difference"].max())
+    sentences.append(f"the general objective has every value of Table 1 to {worst:.1e}")
+    return found, "; ".join(sentences)
+
+
+def draw(found: pd.DataFrame, path: Path) -> Path:
+    """Draw the curves and the marks of the objectives.
+
+    Args:
+        found: of `table`.
+        path: of the file.
+    """
+    import matplotlib.figure
+
+    drawing = matplotlib.figure.Figure(figsize=(10, 4), layout="constrained")
+    axes: Any = drawing.subplots(1, len(DISTANCES))
+    for axis, (name, curve) in zip(axes, curves().items(), strict=True):
+        own = found[found["distance"] == type(curve.distance).__name__].set_index("objective")
+        _draw_curve(axis, curve, own)
+        axis.set(title=f"{PROBLEM}, {name}", xlabel=r"$\epsilon$", ylabel=r"$v(x, \epsilon)$")
+    drawing.savefig(path, dpi=130)
+    return path
+
+
+def _draw_curve(axis: Any, curve: Curve, own: pd.DataFrame) -> None:
+    radii, worst, at = curve.radii(), curve.worst(), curve.radius
+    low = worst.min() - 0.1 * np.ptp(worst)
+    axis.plot(radii, worst, color="black")
+    start, height = own.loc["SO", "value"], curve.at(at)[0]
+    for name, colour in (("WCS", "#E69F00"), ("RS", "#CC79A7")):
+        slope = own.loc[name, "value"]
+        beginning = start if name == "WCS" else height - slope * at
+        line = beginning + slope * radii
+        axis.plot(radii[line > low], line[line > low], ":", color=colour, label=f"{name}: slope {slope:.3g}")
+    places = {"SO": 0.0, "DRO": at, "RO": curve.reach, "MR": at}
+    for (name, place), colour in zip(places.items(), ("#0072B2", "#D55E00", "#7F7F7F", "#009E73"), strict=True):
+        value = own.loc[name, "value"]
+        axis.plot([place], [value], "o", color=colour, label=f"{name}: {value:.3g}")
+        axis.annotate(name, (place, value), textcoords="offset points", xytext=(5, -12 if name == "MR" else 5))
+    axis.set_ylim(bottom=min(low, own.loc["MR", "value"] - 0.05 * np.ptp(worst)))
+    axis.legend(frameon=False, fontsize=7)
