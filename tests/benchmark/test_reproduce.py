@@ -12,13 +12,20 @@ from allweather.cli import app
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A folder that keeps the optima, which all methods share, and the runs that several entries share."""
+    return tmp_path_factory.mktemp("reproductions")
+
+
 @pytest.mark.parametrize("name", reproducible())
-def test_every_figure_in_miniature(name, monkeypatch, tmp_path):
+def test_every_figure_in_miniature(name, monkeypatch, shared):
     monkeypatch.setenv("ALLWEATHER_DATA", str(DATA))
-    found = reproduce(name, quick=True, folder=tmp_path)  # a folder keeps the optimum, which all methods share
+    found = reproduce(name, quick=True, folder=shared)
     assert found.figure is None or found.figure.is_file()
     assert len(found.table) > 0
-    assert (found.table["mean"] > -1e-3).all()
+    if "mean" in found.table:  # of regret or time; others are values of objectives
+        assert (found.table["mean"] > -1e-3).all()
 
 
 def test_table_2_of_kde_is_the_papers():

@@ -48,6 +48,8 @@ class Campaign:
     """Whether the problem is drawn again for every seed, by its option `seed`."""
     folder: Path | None = None
     """For journals and optima; a campaign executed again in the same folder is resumed."""
+    name: str = ""
+    """Name of its folder among the campaigns of a figure; by default its number."""
     _names: tuple[str, ...] = field(default=(), repr=False)
 
     def runs(self) -> list[Run]:

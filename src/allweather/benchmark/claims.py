@@ -239,8 +239,8 @@ def _finding(claim: str, setting: str, quantity: str, values: np.ndarray, bound:
 
 
 def _settings(results: pd.DataFrame, where: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the settings that match: by problem, and by measure where there are several."""
-    several = "measure" in results and results["measure"].nunique() > 1
+    """Yield the settings that match: by problem, and by measure unless all are the expectation."""
+    several = "measure" in results and set(results["measure"]) != {"expected"}
     for key, block in results.groupby(["problem", "measure"] if several else ["problem"], sort=False):
         name = ", ".join(map(str, key))
         if re.search(where, name):

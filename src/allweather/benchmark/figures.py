@@ -48,6 +48,8 @@ class Figure:
     """Summary of the results; by default the final regrets."""
     draw: Callable[[pd.DataFrame, Path], Path] | None = None
     """How the figure is drawn; by default regret against the iteration or the cost."""
+    journals: str = ""
+    """The entry whose folder has the journals, where several share their runs; by default its own."""
 
     def summarise(self, results: pd.DataFrame, path: Path | None) -> Report:
         """Return the table, the tests of the claims, and the figure written to `path`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ FLOOR = 1e-5
 """Lower regrets are drawn here, since the optima are not more accurate."""
 
 
-def figure(results: pd.DataFrame, path: Path, column: str = "cumulative", log: bool = False) -> Path:
+def figure(
+    results: pd.DataFrame, path: Path, column: str = "cumulative", log: bool = False, rewards: Collection[str] = ()
+) -> Path:
     """Draw mean regret and a band of one standard error against the step, one panel per problem and measure.
 
     Args:
@@ -27,20 +29,25 @@ def figure(results: pd.DataFrame, path: Path, column: str = "cumulative", log: b
         path: of the file; its folder is created.
         column: `cumulative`, `regret` or `simple`.
         log: whether the vertical axis is logarithmic.
+        rewards: problems whose cumulative observed reward is drawn instead.
 
     Returns:
         The path.
     """
 
     def draw(axis: Any, runs: pd.DataFrame, method: str, colour: str) -> None:
-        by_step = runs.dropna(subset=[column]).groupby("step")[column]
+        shown = "reward" if runs["problem"].iloc[0] in rewards else column
+        by_step = runs.dropna(subset=[shown]).groupby("step")[shown]
         mean, error = by_step.mean(), by_step.agg(standard_error).fillna(0.0)
         _band(axis, mean, mean - error, mean + error, method, colour)
 
     blocks = results.groupby(["problem", "measure"], sort=False)
     panels = {f"{name} ({measure})": block for (name, measure), block in blocks}
-    axes = {"xlabel": "iteration", "ylabel": f"{column} regret", "yscale": "log" if log else "linear"}
-    return _draw_panels(panels, draw, axes, path)
+    name = "instantaneous" if column == "regret" else column
+    axes = {"xlabel": "iteration", "ylabel": f"{name} regret", "yscale": "log" if log else "linear"}
+    other = {"ylabel": "cumulative reward", "yscale": "linear"}
+    labels = {title: other for title, block in panels.items() if block["problem"].iloc[0] in rewards}
+    return _draw_panels(panels, draw, axes, path, labels)
 
 
 def figure_by_cost(results: pd.DataFrame, path: Path) -> Path:
@@ -81,8 +88,9 @@ def _draw_panels(
     draw: Callable[[Any, pd.DataFrame, str, str], None],
     axes: Mapping[str, str],
     path: Path,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
-    """Draw each method of each panel, and write the file."""
+    """Draw each method of each panel, and write the file; `labels` are those of panels with other axes."""
     import matplotlib.figure
 
     columns = min(len(panels), 3)
@@ -94,7 +102,7 @@ def _draw_panels(
     for axis, (title, block) in zip(grid.flat, panels.items(), strict=False):
         for method, runs in block.groupby("method"):
             draw(axis, runs, str(method), colours[str(method)])
-        axis.set(title=title, **axes)
+        axis.set(title=title, **{**axes, **(labels or {}).get(title, {})})
     for axis in list(grid.flat)[len(panels) :]:
         axis.set_axis_off()
     grid.flat[0].legend(frameon=False, fontsize=7)

@@ -84,14 +84,13 @@ def reproduce(
     chosen = CATALOGUE[name]
     if isinstance(chosen, Table):
         return _built(chosen, *chosen.build(seeds, quick, problems, methods), folder)
-    campaigns = select_campaigns(chosen, seeds, iterations, quick, problems, methods)
-    tables = []
-    for place, each in enumerate(campaigns):
-        own = None if folder is None else folder / name / f"{place:02d}"
-        tables.append(dataclasses.replace(each, folder=own).execute(workers, progress=not quick))
+    kept = None if folder is None else folder / (chosen.journals or name)
+    campaigns = select_campaigns(chosen, seeds, iterations, quick, problems, methods, kept)
+    tables = [each.execute(workers, progress=not quick) for each in campaigns]
     results = pd.concat(tables, ignore_index=True)
     table, findings, drawn = chosen.summarise(results, None if folder is None else folder / name / f"{name}.png")
     if folder is not None:
+        (folder / name).mkdir(parents=True, exist_ok=True)
         results.to_csv(folder / name / f"{name}.csv", index=False)
         findings.to_csv(folder / name / f"{name}-claims.csv", index=False)
     verdict = describe_findings(findings)
@@ -115,6 +114,7 @@ def select_campaigns(
     quick: bool = False,
     problems: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
+    folder: Path | None = None,
 ) -> list[Campaign]:
     """Return the campaigns of a figure, restricted as by `reproduce`.
 
@@ -125,9 +125,18 @@ def select_campaigns(
         quick: one seed, three iterations, the first problem of the first campaign.
         problems: only these.
         methods: only these.
+        folder: of the folders of the campaigns, each the same whatever problems and methods are chosen.
     """
-    campaigns = _only(_only(figure.campaigns(), "problems", problems), "methods", methods)
+    campaigns = _only(_only(_placed(figure.campaigns(), folder), "problems", problems), "methods", methods)
     return [_sized(each, seeds, iterations, quick) for each in campaigns[: 1 if quick else None]]
+
+
+def _placed(campaigns: list[Campaign], folder: Path | None) -> list[Campaign]:
+    """Give each campaign a folder of its own, by its name or number among all."""
+    if folder is None:
+        return campaigns
+    names = [each.name or f"{place:02d}" for place, each in enumerate(campaigns)]
+    return [dataclasses.replace(each, folder=folder / name) for each, name in zip(campaigns, names, strict=True)]
 
 
 def _only(campaigns: list[Campaign], what: str, wanted: Sequence[str] | None) -> list[Campaign]:

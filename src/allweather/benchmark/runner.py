@@ -78,10 +78,12 @@ def _step(study: Study, problem: Problem, judges: list[Judge], run: Run, number:
 
 def _table(run: Run, problem: Problem, entries: list[Entry]) -> pd.DataFrame:
     rows = []
+    last = problem.initial + (run.iterations or 0)  # an earlier run with the same journal may have gone further
     for place, measure in enumerate(run.measures):
-        total = 0.0
-        for step, entry in enumerate(entries[problem.initial :], start=1):
+        total = reward = 0.0
+        for step, entry in enumerate(entries[problem.initial : last], start=1):
             total += entry["regret"][place]
+            reward += entry["trial"]["values"][0]
             rows.append(
                 {
                     **run.labels,
@@ -89,6 +91,7 @@ def _table(run: Run, problem: Problem, entries: list[Entry]) -> pd.DataFrame:
                     "step": step,
                     "regret": entry["regret"][place],
                     "cumulative": total,
+                    "reward": reward,
                     "simple": entry["simple"][place] if "simple" in entry else np.nan,
                     "seconds": entry["seconds"],
                 }

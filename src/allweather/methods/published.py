@@ -81,7 +81,11 @@ def drbo_kde(
 
 @named
 def drbo_mmd(
-    width: float = 1.5, size: int = 100, lengthscale: float | None = None, kernel: str | None = None
+    width: float = 1.5,
+    size: int = 100,
+    lengthscale: float | None = None,
+    kernel: str | None = None,
+    surrogate: Surrogate | None = None,
 ) -> Composition:
     """The worst mean within an MMD ball around the empirical distribution on a grid (Kirschner et al. 2020).
 
@@ -91,13 +95,18 @@ def drbo_mmd(
         lengthscale: of an RBF kernel instead of the published one.
         kernel: of the MMD; by default, as in the code of kde, the surrogate's fitted kernel between contexts (errata
             E14). `"rbf"` without a lengthscale has the median one.
+        surrogate: by default that of kde.
     """
-    return Composition(Discretised(size), DRO(_mmd(lengthscale, kernel)), UCB(width), _matern())
+    return Composition(Discretised(size), DRO(_mmd(lengthscale, kernel)), UCB(width), surrogate or _matern())
 
 
 @named
 def drbo_mmd_minimax(
-    width: float = 1.5, size: int = 1024, lengthscale: float | None = None, kernel: str | None = None
+    width: float = 1.5,
+    size: int = 1024,
+    lengthscale: float | None = None,
+    kernel: str | None = None,
+    surrogate: Surrogate | None = None,
 ) -> Composition:
     """The first-order approximation of DRBO-MMD on a finer grid (Tay et al. 2022), derived from its definition.
 
@@ -106,15 +115,22 @@ def drbo_mmd_minimax(
         size: points of the grid, at least.
         lengthscale: as in `drbo-mmd`.
         kernel: as in `drbo-mmd`.
+        surrogate: by default that of kde.
     """
     objective = MinimaxApproximation(_mmd(lengthscale, kernel))
-    return Composition(Discretised(size), objective, UCB(width), _matern())
+    return Composition(Discretised(size), objective, UCB(width), surrogate or _matern())
 
 
 @named
-def stableopt(width: float = 1.5, samples: int = 1024) -> Composition:
-    """The worst upper bound within one standard deviation of the mean context (Bogunovic et al. 2018, as in kde)."""
-    return Composition(MeanBox(samples), WorstCase(), UCB(width), _matern())
+def stableopt(width: float = 1.5, samples: int = 1024, surrogate: Surrogate | None = None) -> Composition:
+    """The worst upper bound within one standard deviation of the mean context (Bogunovic et al. 2018, as in kde).
+
+    Args:
+        width: of the confidence bound, in standard deviations.
+        samples: Sobol points of the box.
+        surrogate: by default that of kde.
+    """
+    return Composition(MeanBox(samples), WorstCase(), UCB(width), surrogate or _matern())
 
 
 @named

@@ -15,7 +15,15 @@ from torch import Tensor
 from allweather.benchmark.regret import Measure
 from allweather.contexts import Reference
 from allweather.distances import MMD, Distance, TotalVariation
-from allweather.objectives import DRO, Expectation, General, MeanRisk, RobustSatisficing, WorstCase, WorstCaseSensitivity
+from allweather.objectives import (
+    DRO,
+    Expectation,
+    General,
+    MeanRisk,
+    RobustSatisficing,
+    WorstCase,
+    WorstCaseSensitivity,
+)
 from allweather.problems import problem
 
 PROBLEM = "hartmann3"
@@ -23,7 +31,7 @@ PROBLEM = "hartmann3"
 DISTANCES: dict[str, Distance] = {"TV": TotalVariation(0.0), "MMD": MMD(0.0, lengthscale=0.1)}
 SHARE = 0.35
 """The radius of DRO and RS, and the tradeoff of MR, as a part of the radius at which RO is reached."""
-POINTS = 81
+POINTS = 41
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,27 +148,27 @@ def draw(found: pd.DataFrame, path: Path) -> Path:
     drawing = matplotlib.figure.Figure(figsize=(10, 4), layout="constrained")
     axes: Any = drawing.subplots(1, len(DISTANCES))
     for axis, (name, curve) in zip(axes, curves().items(), strict=True):
-        own = found[found["distance"] == type(curve.distance).__name__].set_index("objective")
-        _draw_curve(axis, curve, own)
+        own = found[found["distance"] == type(curve.distance).__name__]
+        _draw_curve(axis, curve, dict(zip(own["objective"], own["value"].astype(float), strict=True)))
         axis.set(title=f"{PROBLEM}, {name}", xlabel=r"$\epsilon$", ylabel=r"$v(x, \epsilon)$")
     drawing.savefig(path, dpi=130)
     return path
 
 
-def _draw_curve(axis: Any, curve: Curve, own: pd.DataFrame) -> None:
+def _draw_curve(axis: Any, curve: Curve, own: dict[str, float]) -> None:
     radii, worst, at = curve.radii(), curve.worst(), curve.radius
     low = worst.min() - 0.1 * np.ptp(worst)
     axis.plot(radii, worst, color="black")
-    start, height = own.loc["SO", "value"], curve.at(at)[0]
+    start, height = own["SO"], curve.at(at)[0]
     for name, colour in (("WCS", "#E69F00"), ("RS", "#CC79A7")):
-        slope = own.loc[name, "value"]
+        slope = own[name]
         beginning = start if name == "WCS" else height - slope * at
         line = beginning + slope * radii
         axis.plot(radii[line > low], line[line > low], ":", color=colour, label=f"{name}: slope {slope:.3g}")
     places = {"SO": 0.0, "DRO": at, "RO": curve.reach, "MR": at}
     for (name, place), colour in zip(places.items(), ("#0072B2", "#D55E00", "#7F7F7F", "#009E73"), strict=True):
-        value = own.loc[name, "value"]
+        value = own[name]
         axis.plot([place], [value], "o", color=colour, label=f"{name}: {value:.3g}")
         axis.annotate(name, (place, value), textcoords="offset points", xytext=(5, -12 if name == "MR" else 5))
-    axis.set_ylim(bottom=min(low, own.loc["MR", "value"] - 0.05 * np.ptp(worst)))
+    axis.set_ylim(bottom=min(low, own["MR"] - 0.05 * np.ptp(worst)))
     axis.legend(frameon=False, fontsize=7)

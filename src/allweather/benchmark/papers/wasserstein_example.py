@@ -44,17 +44,17 @@ def table(
     }
     grid = torch.linspace(0.5, 1, DECISIONS, dtype=torch.float64)[:, None]
     under_truth = Expectation()(chosen.values(grid, true.points), true)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, (objective, reference) in objectives.items():
         scores = objective(chosen.values(grid, reference.points), reference)
         best = int(scores.argmax())
         regret = float(under_truth.max() - under_truth[best])
-        rows.append({"objective": name, "x": float(2 * grid[best, 0] - 1), "value": float(scores[best]), "mean": regret})
-    found = pd.DataFrame(rows).rename(columns={"mean": "regret"})
-    plain, robust = found["regret"].iloc[0], found["regret"].iloc[2]
+        at = {"x": float(2 * grid[best, 0] - 1), "value": float(scores[best])}
+        rows.append({"objective": name, **at, "regret": regret})
+    plain, _, robust = (float(row["regret"]) for row in rows)
     verdict = "holds" if robust < plain else "fails"
     sentence = f"the robust optimum has less regret under the truth than the reference's: {verdict}"
-    return found, f"{sentence} ({robust:.3g} and {plain:.3g} per step)"
+    return pd.DataFrame(rows), f"{sentence} ({robust:.3g} and {plain:.3g} per step)"
 
 
 def draw(found: pd.DataFrame, path: Path) -> Path:
@@ -71,12 +71,10 @@ def draw(found: pd.DataFrame, path: Path) -> Path:
     x, c, values = _surface(problem("shift-example"))
     filled = axis.contourf(x, c, values.T, levels=24, cmap="viridis")
     drawing.colorbar(filled, ax=axis, label="f(x, c)")
-    for row, (colour, style) in zip(
-        found.itertuples(), (("#D55E00", "--"), ("white", "-"), ("#E69F00", ":")), strict=True
-    ):
-        for sign in (1, -1):
-            label = f"{row.objective}: |x| = {row.x:.2f}" if sign > 0 else None
-            axis.axvline(sign * row.x, color=colour, linestyle=style, label=label)
+    looks = (("#D55E00", "--"), ("white", "-"), ("#E69F00", ":"))
+    for name, best, (colour, style) in zip(found["objective"], found["x"].astype(float), looks, strict=True):
+        axis.axvline(best, color=colour, linestyle=style, label=f"{name}: |x| = {best:.2f}")
+        axis.axvline(-best, color=colour, linestyle=style)
     axis.set(title="optima by objective", xlabel="x", ylabel="c")
     axis.legend(fontsize=6)
     drawing.savefig(path, dpi=130)
