@@ -30,13 +30,8 @@ def large_study(url: str) -> None:
     """Store a study of `TRIALS` trials, each asked and told but the last `RUNS`."""
     study = aw.Study(aw.Space(order=aw.Real(0, 100), demand=aw.Context(0, 100)), storage=url, name="kiosk")
     told = TRIALS - RUNS
-    rows = [
-        aw.Trial(
-            n, {"order": n % 97 + 0.5}, {"demand": n % 89 + 0.25} if n < told else None, (1.0,) if n < told else ()
-        )
-        for n in range(TRIALS)
-    ]
-    study.restore(rows)
+    known = [aw.Trial(n, {"order": n % 97 + 0.5}, {"demand": n % 89 + 0.25}, (1.0,)) for n in range(told)]
+    study.restore([*known, *(aw.Trial(n, {"order": 3.5}) for n in range(told, TRIALS))])
 
 
 def main() -> None:

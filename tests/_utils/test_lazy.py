@@ -10,7 +10,7 @@ import pytest
 import allweather as aw
 
 COMMANDS = """
-import contextlib, io, sys
+import sys
 from typer.testing import CliRunner
 from allweather.cli import app
 
@@ -27,6 +27,8 @@ import allweather
 run("--help")
 for name in app.registered_commands:
     run(name.name or name.callback.__name__.replace("_", "-"), "--help")
+completion = {"_ALLWEATHER_COMPLETE": "complete_bash", "COMP_WORDS": "allweather te", "COMP_CWORD": "1"}
+assert CliRunner().invoke(app, [], prog_name="allweather", env=completion).stdout.strip() == "tell"
 run("tell", "0", "1.5", "--context", "demand=31")
 run("correct", "0", "2.5")
 run("correct", "0", "--withdraw")

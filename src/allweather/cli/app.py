@@ -70,6 +70,4 @@ def print_line(text: str) -> None:
     console.print(clean(text), markup=False, highlight=False, soft_wrap=True)
 
 
-app = typer.Typer(
-    cls=ErrorHandlingGroup, no_args_is_help=True, add_completion=False, help=HELP, pretty_exceptions_show_locals=False
-)
+app = typer.Typer(cls=ErrorHandlingGroup, no_args_is_help=True, help=HELP, pretty_exceptions_show_locals=False)

@@ -12,6 +12,13 @@ import typer
 from allweather._utils.formatting import brief, clean, numbers, row
 from allweather.cli.app import app, print_line
 from allweather.cli.files import read_file
+from allweather.cli.objective_options import (
+    DistanceOption,
+    LevelOption,
+    ObjectiveOption,
+    RadiusOption,
+    read_objective,
+)
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.errors import InvalidInput, require
 from allweather.space.text import assignments
@@ -63,7 +70,7 @@ def ask(
             print_line(f"trial {trial.number}: {row(trial.decision)}{_cost(trial)}")
         missing = [name for name in [*trials[0].left, *study.space.contexts] if known is None]
         options = "".join(f" --context {clean(name)}=..." for name in dict.fromkeys(missing))
-        print_line(f"Then: allweather tell {trials[0].number} VALUE{options}")
+        print_line(f"Then: allweather tell {trials[0].number} VALUE{options}{shared.again}")
 
     shared.print({"trials": [fields(trial) for trial in trials]}, print_text)
 
@@ -149,13 +156,25 @@ def add(
 
 @app.command()
 @with_study_options
-def recommend(shared: SharedOptions, context: Known = None) -> None:
+def recommend(
+    shared: SharedOptions,
+    context: Known = None,
+    objective: ObjectiveOption = None,
+    distance: DistanceOption = None,
+    radius: RadiusOption = None,
+    level: LevelOption = None,
+) -> None:
     """Print the decision with the best objective under the current model.
 
-    Example: allweather recommend
+    The study's own objective, unless another one is given: by name (expectation, worst-case, ...), by the radius of a
+    worst shift of the contexts, by the level of a tail, or as a table with all settings, as in a spec:
+    --objective "{ name = 'mean-variance', penalty = 0.5 }".
+
+    Example: allweather recommend --radius 0.2
     """
     study = shared.study()
-    best = study.recommend(context=_assigned(context, study.space.contexts, "--context"))
+    chosen = read_objective(study.spec, objective, distance, radius, level)
+    best = study.recommend(objective=chosen, context=_assigned(context, study.space.contexts, "--context"))
     shared.print(best.to_dict(), lambda: _print_recommendation(best))
 
 

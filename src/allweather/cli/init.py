@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ import typer
 
 from allweather.cli.app import app, print_line
 from allweather.cli.files import read_file, write_new_file
-from allweather.cli.options import DEFAULT_STORAGE, SharedOptions, with_study_options
+from allweather.cli.options import DEFAULT_STORAGE, SharedOptions, study_options, with_study_options
 from allweather.cli.prompts import prompt_spec
 from allweather.errors import InvalidInput, require
 from allweather.serialization.toml import LARGEST, to_toml
@@ -50,11 +49,10 @@ def init(
             f"a study {name!r} is in {database.address} already", remedy="choose another name with --study"
         )
     Study.from_spec(spec, url, name)
-    by_default = url in (DEFAULT_STORAGE, os.environ.get("ALLWEATHER_STORAGE"))
-    option = "" if by_default else f" --storage {database.address}"
+    options = study_options(url, name if len(names(database)) > 1 else None)
     shared.print(
         {"study": name, "storage": database.address, "file": str(file)},
-        lambda: print_line(f"Created study {name} in {database.address}. Next: allweather ask{option}"),
+        lambda: print_line(f"Created study {name} in {database.address}. Next: allweather ask{options}"),
     )
 
 

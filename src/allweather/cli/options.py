@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +53,11 @@ class SharedOptions:
         """The URL of the database."""
         return self.storage or DEFAULT_STORAGE
 
+    @property
+    def again(self) -> str:
+        """The options that choose the same study in another command."""
+        return study_options(self.storage, self.study_name)
+
     def database(self) -> Database:
         """Open the database, which must exist: a command that reads creates no file."""
         _require_file(self.url)
@@ -93,6 +100,23 @@ class SharedOptions:
             typer.echo(json.dumps(plain(document), allow_nan=False))
         else:
             print_text()
+
+
+def study_options(storage: str | None, name: str | None) -> str:
+    """Return the options that choose a database and a study, as they are typed after a command; without a password.
+
+    Args:
+        storage: the URL of the database; left out where it is the default.
+        name: of the study; left out where it is None.
+
+    Example:
+        >>> study_options("sqlite:///farm.db", "red wheat")
+        " --storage sqlite:///farm.db --study 'red wheat'"
+    """
+    by_default = storage in (None, DEFAULT_STORAGE, os.environ.get("ALLWEATHER_STORAGE"))
+    address = None if by_default or storage is None else sa.make_url(storage).render_as_string(hide_password=True)
+    given = {"--storage": address, "--study": name}
+    return "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value is not None)
 
 
 class Output(NamedTuple):
