@@ -149,12 +149,7 @@ _MODULES = (
     "acquisition contexts distances engine objectives plots report schedules serialization space storage study "
     "surrogates trials"
 )
-__getattr__ = lazy_names(__name__, {**_NAMES, "": _MODULES})
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES.split()})
-
+__getattr__, __dir__ = lazy_names(__name__, {**_NAMES, "": _MODULES})
 
 __all__ = [
     "DRO",

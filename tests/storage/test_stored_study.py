@@ -1,3 +1,6 @@
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 import allweather as aw
@@ -51,6 +54,29 @@ def test_trials_can_be_told_through_it(url):
     stored = StoredStudy.open(url, "kiosk")
     stored.session.tell(1, stored.validator.told(5.0, {"demand": 1.0}, None, False))
     assert own.trials().loc[1, "value"] == 5.0
+
+
+def test_it_writes_what_the_study_writes(tmp_path):
+    written = []
+    for name in ("study", "stored"):
+        url = f"sqlite:///{tmp_path}/{name}.db"
+        own = made(url)
+        row = {"order": 0.5, "wood": "oak", "demand": 2, "value": 7}
+        if name == "study":
+            own.tell(1, [4, 5.5], context={"demand": 1}, decision={"wood": "pine", "order": 1})
+            own.correct(0, 3)
+            own.withdraw(1)
+            own.add([row])
+        else:
+            stored = StoredStudy.open(url, "kiosk")
+            say, session = stored.validator, stored.session
+            session.tell(1, say.told([4, 5.5], {"demand": 1}, {"wood": "pine", "order": 1}, False))
+            session.tell(0, say.corrected(3, None, None))
+            session.tell(1, say.withdrawn)
+            session.decide(say.added([row], ()))
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as database:
+            written.append(list(database.execute("SELECT number, kind, trial, payload FROM events")))
+    assert written[0] == written[1]
 
 
 def test_a_study_made_by_code_is_shown_and_says_why_it_cannot_ask(url):

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package (PEP 562).
+def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a package (PEP 562).
 
     Args:
         package: its `__name__`.
@@ -17,7 +17,8 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
             empty name, modules of the package.
 
     Example:
-        >>> lazy_names("json", {"decoder": "JSONDecoder"})("JSONDecoder").__name__
+        >>> find, _ = lazy_names("json", {"decoder": "JSONDecoder"})
+        >>> find("JSONDecoder").__name__
         'JSONDecoder'
     """
     module_of = {name: module for module, listed in names.items() for name in listed.split()}
@@ -31,4 +32,7 @@ def lazy_names(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, found)  # found at once from now on
         return found
 
-    return find
+    def listing() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *module_of})
+
+    return find, listing

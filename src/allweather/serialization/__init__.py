@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from allweather.serialization.parts import decode_part, encode_part
     from allweather.serialization.spec import Arguments, Spec, spec_of
 
-__getattr__ = lazy_names(__name__, {"parts": "decode_part encode_part", "spec": "Arguments Spec spec_of"})
+__getattr__, __dir__ = lazy_names(__name__, {"parts": "decode_part encode_part", "spec": "Arguments Spec spec_of"})
 
 __all__ = [
     "Arguments",

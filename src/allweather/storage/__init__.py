@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from allweather.storage.journal import Journal, names
 
 # These need SQLAlchemy, which a study that is kept nowhere does not wait for.
-__getattr__ = lazy_names(__name__, {"database": "Database", "journal": "Journal names"})
+__getattr__, __dir__ = lazy_names(__name__, {"database": "Database", "journal": "Journal names"})
 
 __all__ = [
     "Conflict",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from allweather.surrogates.posterior import ProductPosterior
 
 _NAMES = {"base": "Field Moments Paths Posterior Surrogate", "gp": "GP", "model": "BoTorch"}
-__getattr__ = lazy_names(__name__, {**_NAMES, "posterior": "ProductPosterior"})
+__getattr__, __dir__ = lazy_names(__name__, {**_NAMES, "posterior": "ProductPosterior"})
 
 __all__ = [
     "GP",
