@@ -20,6 +20,7 @@ from benchmarks import (
     methods,
     papers,
     results_page,
+    trials,
     worst_cases,
 )
 
@@ -29,6 +30,7 @@ CAMPAIGNS = {
     "floor": floor.main,
     "papers": papers.main,
     "results": results_page.main,
+    "trials": trials.main,
 }
 ALL = {
     "asks": asks.main,
@@ -42,6 +44,7 @@ ALL = {
     "growth": growth.main,
     "defaults": lambda: defaults.main(["--show"]),
     "calibration": lambda: calibration.main(["--show"]),
+    "trials": lambda: trials.main(["--quick"]),
     "evidence": evidence.main,
 }
 

@@ -47,8 +47,8 @@ def test_it_stays_so_for_any_lengthscale_and_little_noise(lengthscale, columns):
 
 def test_smooth_posteriors_are_computed_on_few_contexts():
     field = GP(lengthscales=1.0).fit(table(60)).field(uniform(2048, 2))
-    assert len(field._bones) < 120
-    assert len(field.rough(torch.arange(2048))._bones) < 50
+    assert len(field._support[0]) < 120
+    assert len(field.rough(torch.arange(2048))._support[0]) < 50
 
 
 def test_the_rough_field_tells_decisions_apart():
@@ -85,7 +85,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     field = GP().fit(table(60)).field(uniform(300, 2))
     decisions = uniform(9, 2, seed=5)
     whole = moments_and_gradients(field, decisions)
-    monkeypatch.setattr("allweather.surrogates.fields.BLOCK", 2 * field._bones.numel())
+    monkeypatch.setattr("allweather.surrogates.fields.BLOCK", 2 * field._support[0].numel())
     for one, other in zip(whole, moments_and_gradients(field, decisions), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 

@@ -172,6 +172,7 @@ class Outlook:
             possible_gain=None if gain is None else gain.possible,
             expected_gain=None if gain is None else gain.expected,
             warning=reliability_warning(self.belief.surrogate),
+            approximation=self.belief.surrogate.approximation,
         )
 
     @cached_property

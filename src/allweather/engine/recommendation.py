@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9
 TABLES = ("curve", "worst", "frontier")
+LEFT_OUT = ("possible_gain", "expected_gain", "warning", "approximation")
+"""Fields that are left out where they say nothing."""
 WITH_CONTROL = ("control", "cost", "frontier")
 """Fields that say something only where there are control sets."""
 
@@ -64,6 +66,8 @@ class Recommendation:
     """How much one more trial is expected to improve the objective of the recommended decision."""
     warning: str = ""
     """Why the recommendation should not be relied on, where there is a reason."""
+    approximation: str = ""
+    """What was approximated because there are many outcomes, where something was."""
 
     @property
     def gain_known(self) -> bool:
@@ -81,7 +85,9 @@ class Recommendation:
         unsaid = {"" if worst else "worst", *(WITH_CONTROL if self.frontier is None else ())}
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unsaid}
         absent = [
-            name for name in ("possible_gain", "expected_gain", "warning") if not found[name] and found[name] != 0
+            name
+            for name in ("possible_gain", "expected_gain", "warning", "approximation")
+            if not found[name] and found[name] != 0
         ]
         tables = {name: found[name].to_dict("records") for name in TABLES if name in found}
         return {name: plain(value) for name, value in {**found, **tables}.items() if name not in absent}
@@ -118,7 +124,8 @@ class Recommendation:
         shifted = f"{self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
         rises = self.curve["value"].iloc[-1] > self.curve["value"].iloc[0]
         told = f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
-        return told + self._left() + (f". Warning: {self.warning}" if self.warning else "")
+        notes = {"Warning": self.warning, "Approximation": self.approximation}
+        return told + self._left() + "".join(f". {kind}: {note}" for kind, note in notes.items() if note)
 
     def _left(self) -> str:
         if not self.gain_known:

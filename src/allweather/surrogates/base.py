@@ -47,6 +47,10 @@ class Field(ABC):
         mean, sd = self(decisions)
         return Moments((mean * weights).sum(-1), (sd * weights.abs()).sum(-1))
 
+    def combination_mean(self, decisions: Tensor, weights: Tensor) -> Tensor:
+        """The mean (b,) of weighted sums over the contexts, weights (n,) the same for all decisions."""
+        return self.mean(decisions) @ weights
+
     def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
         """The upper confidence bound (b,) of weighted sums over the contexts, weights as in `combination`."""
         mean, sd = self.combination(decisions, weights)
@@ -113,6 +117,11 @@ class Posterior(ABC):
         `order` says which of its columns each of the new ones is.
         """
         raise InvalidInput(f"`{type(self).__name__}` cannot be split in several ways: with control sets use `GP()`")
+
+    @property
+    def approximation(self) -> str:
+        """What was approximated, as the beginning of a sentence; empty where the posterior is exact."""
+        return ""
 
     @property
     def hyperparameters(self) -> Hyperparameters | None:

@@ -17,10 +17,12 @@ from torch import Tensor
 from allweather.surrogates.base import Field, Moments
 from allweather.surrogates.gram import Gram
 from allweather.surrogates.kernels import ProductKernel
-from allweather.surrogates.low_rank import EXACT, ROUGH, skeletons
+from allweather.surrogates.low_rank import EXACT, ROUGH, Skeletons, skeletons
 
 BLOCK = 2**22
 """Numbers in a temporary, at most: 32 MiB."""
+LARGE = 512
+"""With more data, no temporary of (t, t) for every decision is made."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +35,15 @@ class Data:
     weights: Tensor
     """(t,) the mean is a combination of kernels with these weights (alpha)."""
     unroot: Tensor
-    """(t, t) inverse of the lower Cholesky factor of the noisy covariance."""
+    """(t, t) inverse of the lower Cholesky factor of the noisy covariance; of inducing points another root."""
     noise: float
     mean: float
     shift: float
     scale: float
     order: tuple[int, ...] | None = None
     """Which column of the fitted points each column is, where they were rearranged."""
+    noise_root: Tensor | None = None
+    """(t, t) root of the covariance that noise gives the weights; None where points are those of the outcomes."""
 
 
 class ProductField(Field):
@@ -51,45 +55,59 @@ class ProductField(Field):
         self._decisions, self._anchors = kernel.scaled(data.points)
         self._scaled = contexts / kernel.lengthscales[kernel.split :]
         self._correlations = kernel.factor(self._scaled, self._anchors)  # (n, t)
-        signal = float((kernel.outputscale / data.noise).sqrt())
-        self._skeletons = skeletons(kernel.factor, self._scaled, self._anchors, signal)
-        self._use(EXACT)
+        self._whole: tuple[ProductField, Tensor] | None = None
+        """Of a rough field: the field at all contexts, and which of these it has."""
         self._shared: tuple[Tensor, Tensor, Tensor] | None = None
         """The last weights that all decisions shared: these (n,), their covariances with the data (t,), variance ()."""
 
     def rough(self, chosen: Tensor) -> ProductField:
         """The field at some contexts, on a smaller skeleton still: standard deviations to a few per cent."""
         field = copy(self)
-        for name in ("_context_slopes", "_gram"):
+        for name in ("_context_slopes", "_gram", "_skeletons", "_support"):
             field.__dict__.pop(name, None)
-        field._shared = None
+        field._shared, field._whole = None, (self, chosen)
         field._scaled, field._correlations = self._scaled[chosen], self._correlations[chosen]
-        if self._skeletons.triangle is None:
-            field._bones = field._correlations
-            return field
-        bones, spread = self._skeletons.to(ROUGH)
-        assert spread is not None  # there is a triangle
-        field._bones, field._spread = self._correlations[bones], spread[:, chosen]
         return field
 
-    def _use(self, accuracy: float) -> None:
-        chosen, self._spread = self._skeletons.to(accuracy)
-        self._bones = self._correlations if self._spread is None else self._correlations[chosen]
+    @cached_property
+    def _skeletons(self) -> Skeletons:
+        """Made when variances at all contexts are first asked for: weighted sums and means need none."""
+        kernel = self.data.kernel
+        signal = float((kernel.outputscale / self.data.noise).sqrt())
+        return skeletons(kernel.factor, self._scaled, self._anchors, signal)
+
+    @cached_property
+    def _support(self) -> tuple[Tensor, Tensor | None]:
+        """Correlations (r, t) of the contexts that variances are computed at, and the map (r, n) from there to all."""
+        whole, places = (self, None) if self._whole is None else self._whole
+        if whole._skeletons.triangle is None:
+            return self._correlations, None
+        chosen, spread = whole._skeletons.to(EXACT if places is None else ROUGH)
+        assert spread is not None  # there is a triangle
+        device = self._correlations.device
+        return whole._correlations[chosen], (spread if places is None else spread[:, places.cpu()]).to(device)
 
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation at every context."""
         data = self.data
         near = self.near(decisions)
         mean = (near * data.weights) @ self._correlations.T
-        explained = _Explained.apply(near, self._bones, data.unroot)  # type: ignore[no-untyped-call]
-        if self._spread is not None:
-            explained = explained @ self._spread
+        bones, spread = self._support
+        explained = _Explained.apply(near, bones, data.unroot)  # type: ignore[no-untyped-call]
+        if spread is not None:
+            explained = explained @ spread
         return self._in_units(mean, explained)
 
     def mean(self, decisions: Tensor) -> Tensor:
         """The mean alone, which needs no variance."""
         data = self.data
         return data.shift + data.scale * (data.mean + (self.near(decisions) * data.weights) @ self._correlations.T)
+
+    def combination_mean(self, decisions: Tensor, weights: Tensor) -> Tensor:
+        """O(t) per decision, whatever n is."""
+        data, total = self.data, weights.sum()
+        pulled = data.weights * (weights @ self._correlations)
+        return data.shift * total + data.scale * (data.mean * total + self.near(decisions) @ pulled)
 
     def combination(self, decisions: Tensor, weights: Tensor) -> Moments:
         """Bayesian quadrature: O(t^2) per decision where all decisions share their weights, whatever n is."""
@@ -129,8 +147,10 @@ class ProductField(Field):
     def steepness(self, decisions: Tensor, width: float) -> Tensor:
         """Its gradient in closed form, since this is what costs most where it is asked for."""
         near, data = self.near(decisions), self.data
-        steepest: Tensor = _Steepest.apply(near, self._correlations, self._context_slopes, data, width)  # type: ignore[no-untyped-call]
-        return data.scale * steepest
+        bound = self._correlations, self._context_slopes, data, width
+        rows = max(1, BLOCK // self._correlations.numel())
+        blocks = [_Steepest.apply(block, *bound) for block in near.split(rows)]  # type: ignore[no-untyped-call]
+        return data.scale * torch.cat(blocks)
 
     @cached_property
     def _context_slopes(self) -> Tensor:
@@ -165,17 +185,24 @@ class _Explained(torch.autograd.Function):
         unroot: Tensor,  # (t, t)
     ) -> Tensor:
         rows = max(1, BLOCK // bones.numel())
+        ctx.save_for_backward(near, bones, unroot)
+        ctx.rows, ctx.half = rows, None
+        if len(unroot) > LARGE:
+            return torch.cat([(block[:, None, :] * bones @ unroot.T).square().sum(-1) for block in near.split(rows)])
         halves = [_half(block, bones, unroot) for block in near.split(rows)]
         # A single block is kept for the gradient; several are cheaper to compute again than to keep.
         ctx.half = halves[0] if len(halves) == 1 else None
-        ctx.save_for_backward(near, bones, unroot)
-        ctx.rows = rows
         return torch.cat([half.square().sum(1) for half in halves])
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
         near, bones, unroot = ctx.saved_tensors
         gradients = []
+        if len(unroot) > LARGE:
+            for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
+                solved = (block[:, None, :] * bones @ unroot.T) @ unroot  # (b, r, t)
+                gradients.append((2 * weights[..., None] * solved * bones).sum(1))
+            return torch.cat(gradients), None, None
         for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
             half = ctx.half if ctx.half is not None else _half(block, bones, unroot)
             back = (half * (2 * weights)[:, None, :]) @ bones  # (b, t, t)
@@ -206,7 +233,7 @@ class _Steepest(torch.autograd.Function):
         derivative = torch.einsum("bnt,nte->bne", near[:, None, :] * pull, slope)
         norms: Tensor = derivative.norm(dim=-1)
         steepest, where = norms.max(-1)
-        row = torch.arange(len(near))
+        row = torch.arange(len(near), device=near.device)
         ctx.chosen = correlations[where], slope[where], y[row, where], sd[row, where, None], pull[row, where]
         ctx.direction = derivative[row, where] / steepest.clamp_min(1e-300)[:, None]
         ctx.near, ctx.data, ctx.width = near, data, width

@@ -111,13 +111,18 @@ def weight_space(
         pairs: whether each frequency has a cosine and a sine, and two weights, or one cosine of random phase.
     """
     basis: Pairs | Cosines = (Pairs if pairs else Cosines).draw(data, features, generator)
-    weights = torch.randn(count, basis.weights, generator=generator, dtype=torch.float64)
+    device = data.points.device
+    weights = torch.randn(count, basis.weights, generator=generator, dtype=torch.float64).to(device)
     split = data.kernel.split
     at_data = basis.at(data.points[:, :split], data.points[:, split:])  # (t, weights)
-    noise = math.sqrt(data.noise) * torch.randn(count, len(at_data), generator=generator, dtype=torch.float64)
-    missing = targets - data.mean - weights @ at_data.T - noise
-    gram = at_data @ at_data.T
+    noise = torch.randn(count, len(at_data), generator=generator, dtype=torch.float64).to(device)
+    missing = targets - data.mean - weights @ at_data.T - math.sqrt(data.noise) * noise
+    fewer = len(at_data) > basis.weights  # the same by the matrix inversion lemma, in the smaller dimension
+    gram = at_data.T @ at_data if fewer else at_data @ at_data.T
     gram.diagonal().add_(data.noise)
-    solved = torch.linalg.solve(gram, missing.T).T
-    functions = basis.functions(weights + solved @ at_data, contexts)
+    if fewer:
+        correction = torch.linalg.solve(gram, (missing @ at_data).T).T
+    else:
+        correction = torch.linalg.solve(gram, missing.T).T @ at_data
+    functions = basis.functions(weights + correction, contexts)
     return lambda decisions: data.shift + data.scale * (data.mean + functions(decisions))

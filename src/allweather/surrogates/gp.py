@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +16,7 @@ from allweather.space import Space
 from allweather.surrogates.base import Posterior, Surrogate
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.hyperposterior import hyperparameter_draws
+from allweather.surrogates.inducing import InducingPosterior
 from allweather.surrogates.kernels import require_family
 from allweather.surrogates.leave_one_out import log_predictive_density
 from allweather.surrogates.likelihood import Evidence
@@ -40,6 +42,12 @@ SETTLED = 30
 """With fewer outcomes transforms are compared at every fit, with more at every thirtieth."""
 ENOUGH = 1024
 """Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
+FIRST, STEPS = 256, 12
+"""Where there are more, to so many of these first, and from there in so many iterations to all of these."""
+EXACT = 2000
+"""Up to so many outcomes the posterior is exact; more are known through inducing points."""
+
+log = logging.getLogger("allweather")
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +178,23 @@ class GP(Surrogate):
             warm = self._held(start, shift, scale)
             # With many data the last optimum is near; with few, the best one may have moved far.
             starts = [warm, typical] if len(values) < 30 else [warm]
-        evidence = self._evidence(warped)
-        fitted = min((evidence.fit(each) for each in starts), key=lambda found: found[1])[0]
+        fitted = self._climbed(warped, starts)
         if not self._places(observations.values):
             return fitted, 0.0
         gained = 0.0 if warp is None else float(warp.log_jacobian(observations.values).sum())
         return fitted, log_predictive_density(self._best(warped, fitted)) + gained
+
+    def _climbed(self, observations: Observations, starts: list[Hyperparameters]) -> Hyperparameters:
+        """The best hyperparameters found from some starts; of many outcomes, first on few of them."""
+        many = len(observations) > ENOUGH
+        evidence = self._evidence(observations, FIRST if many else ENOUGH)
+        best = min((evidence.fit(each) for each in starts), key=lambda found: found[1])[0]
+        if not many:
+            return best
+        log.info("hyperparameters fitted to %d of %d outcomes", FIRST, len(observations))
+        best = self._evidence(observations).fit(best, STEPS)[0]
+        log.info("hyperparameters fitted to %d of %d outcomes", ENOUGH, len(observations))
+        return best
 
     def _mixed(
         self, observations: Observations, fitted: Hyperparameters, draws: int, inflation: float = 1.0
@@ -195,19 +214,20 @@ class GP(Surrogate):
         return int(self._free(observations.joint.shape[1]).sum()) + (self.mean is None) + (self.outputscale is None)
 
     def _best(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior:
+        kind = ProductPosterior if len(observations) <= EXACT else InducingPosterior
         split = observations.decisions.shape[1]
-        return ProductPosterior.of(self.kernel, split, fitted, observations.joint, observations.values)
+        return kind.of(self.kernel, split, fitted, observations.joint, observations.values)
 
     def _places(self, values: Tensor) -> tuple[str, ...]:
         """What transforms to compare are centred on: none where no tail is heavy or a unit of the outcomes is given."""
         units = self.noise is not None or self.mean is not None or is_number(self.outputscale)
         return () if self.transform == "none" or units or not heavy_tailed(values) else PLACES
 
-    def _evidence(self, observations: Observations) -> Evidence:
-        """The outcomes that hyperparameters are fitted to, standardised."""
+    def _evidence(self, observations: Observations, limit: int = ENOUGH) -> Evidence:
+        """The outcomes that hyperparameters are fitted to, standardised: at most so many, drawn from all."""
         points, values = observations.joint, observations.values
         shift, scale = centre_and_scale(values)
-        enough = _some(len(values), ENOUGH)
+        enough = _some(len(values), limit)
         targets = (values - shift) / scale
         split, free = observations.decisions.shape[1], self._free(points.shape[1])
         return Evidence(points[enough], targets[enough], self.kernel, split, free, self.mean is None)

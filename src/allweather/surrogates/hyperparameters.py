@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    import torch
+
     from allweather.surrogates.kernels import ProductKernel
 
 
@@ -41,14 +43,16 @@ class Hyperparameters:
         mode = math.exp(math.sqrt(2) + 0.5 * math.log(max(dimension, 1)) - 3)
         return cls((mode,) * dimension, 1.0, math.exp(-5), 0.0)
 
-    def kernel(self, family: str, split: int) -> ProductKernel:
-        """The prior covariance."""
+    def kernel(self, family: str, split: int, device: torch.device | str = "cpu") -> ProductKernel:
+        """The prior covariance of points on a device, whose first `split` columns are decisions."""
         import torch
 
         from allweather.surrogates.kernels import ProductKernel
 
-        lengthscales = torch.tensor(self.lengthscales, dtype=torch.float64)
-        return ProductKernel(family, lengthscales, torch.tensor(self.outputscale, dtype=torch.float64), split)
+        lengthscales, outputscale = (
+            torch.tensor(each, dtype=torch.float64).to(device) for each in (self.lengthscales, self.outputscale)
+        )
+        return ProductKernel(family, lengthscales, outputscale, split)
 
     @property
     def logarithms(self) -> np.ndarray:

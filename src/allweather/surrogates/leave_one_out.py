@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from allweather.surrogates.base import Posterior
+from allweather.surrogates.inducing import InducingPosterior
 from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.posterior import ProductPosterior
 from allweather.surrogates.warped import WarpedPosterior
@@ -52,9 +53,14 @@ def leave_one_out(posterior: Posterior) -> Predictions | None:
     if not isinstance(posterior, ProductPosterior):
         return None
     data = posterior.data
-    precision = data.unroot.square().sum(0)  # diagonal of the inverse covariance
-    observed = data.shift + data.scale * posterior.targets
-    mean = observed - data.scale * data.weights / precision
+    if isinstance(posterior, InducingPosterior) and posterior.everything is not None:
+        known = posterior.everything
+        targets, residuals, precision = known.targets, known.residuals, known.precisions
+    else:
+        targets, residuals = posterior.targets, data.weights
+        precision = data.unroot.square().sum(0)  # diagonal of the inverse covariance
+    observed = data.shift + data.scale * targets
+    mean = observed - data.scale * residuals / precision
     return Predictions(observed, mean, data.scale * precision.rsqrt())
 
 

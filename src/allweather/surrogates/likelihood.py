@@ -13,12 +13,12 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotri
 from torch import Tensor
 
-from allweather.errors import AllweatherError
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import SMOOTHNESS
+from allweather.surrogates.linear_algebra import cholesky
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
@@ -39,8 +39,13 @@ class Evidence:
     """(d + 2,) whether each of the `logarithms` is fitted."""
     free_mean: bool
 
-    def fit(self, start: Hyperparameters) -> tuple[Hyperparameters, float]:
-        """The best hyperparameters found from here, and minus the log of their posterior density."""
+    def fit(self, start: Hyperparameters, steps: int = 100) -> tuple[Hyperparameters, float]:
+        """The best hyperparameters found from here, and minus the log of their posterior density.
+
+        Args:
+            start: where the search starts.
+            steps: its iterations, at most.
+        """
         logarithms = start.logarithms
         d = len(logarithms) - 2
         bounds = log_bounds(d)[self.free]
@@ -61,7 +66,7 @@ class Evidence:
                 jac=True,
                 method="L-BFGS-B",
                 bounds=bounds,
-                options={"maxiter": 100, "ftol": 1e-9, "gtol": 1e-4},
+                options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-4},
             )
             logarithms[self.free] = found.x
         value, _, mean = self.minus_log_posterior(logarithms, start.mean)
@@ -79,7 +84,7 @@ class Evidence:
         covariance = natural[-2] * math.prod(correlations)
         t = len(covariance)
         root, inverse = _factorised(covariance + natural[-1] * np.eye(t))
-        targets = self.targets.numpy()
+        targets = self.targets.cpu().numpy()
         if self.free_mean:
             row = inverse.sum(0)
             mean = float(row @ targets / row.sum())
@@ -96,7 +101,7 @@ class Evidence:
     @cached_property
     def _halves(self) -> list[tuple[np.ndarray, slice]]:
         """The columns (t, k) that share a factor of the kernel, and where they are; those of an RBF need no split."""
-        points, d = self.points.numpy(), self.points.shape[1]
+        points, d = self.points.cpu().numpy(), self.points.shape[1]
         ends = [d] if SMOOTHNESS[self.family] == math.inf else [self.split, d]
         columns = [slice(low, high) for low, high in pairwise([0, *ends])]
         return [(points[:, part], part) for part in columns]
@@ -148,14 +153,3 @@ def _factorised(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     inverse, _ = dpotri(root, lower=1)  # its lower half
     inverse = np.tril(inverse)
     return root, inverse + np.tril(inverse, -1).T
-
-
-def cholesky(matrix: np.ndarray) -> np.ndarray:
-    """The lower Cholesky factor, with as little added to the diagonal as it takes."""
-    root, failed = dpotrf(matrix, lower=1)
-    size = float(matrix.diagonal().mean())
-    for power in range(-10, 0):
-        if not failed:
-            return np.asarray(root)
-        root, failed = dpotrf(matrix + 10.0**power * size * np.eye(len(matrix)), lower=1)
-    raise AllweatherError("a covariance matrix is not positive definite; are the outcomes finite?")

@@ -109,7 +109,8 @@ def truncated_roots(
     """
     *_, pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance)  # distances from 0 grow as all others
     rows = factor.of(_squared(points[:, pivots], points))  # (m, r, n)
-    inner = rows[:, :, pivots] + 1e-9 * torch.eye(len(pivots), dtype=torch.float64)
+    inner = rows[:, :, pivots]
+    inner = inner + 1e-9 * torch.diag(torch.ones_like(inner[0, 0]))
     roots = torch.linalg.solve_triangular(torch.linalg.cholesky(inner), rows, upper=False).mT
     return list(zip(roots, (1 - roots.square().sum(-1)).clamp_min(0), strict=True))
 
@@ -123,8 +124,7 @@ def _squared(a: Tensor, b: Tensor) -> Tensor:
 def _pivoted(factor: Factor, points: Tensor, limit: int, tolerance: float) -> tuple[Tensor, Tensor, Tensor]:
     """The truncated root (n, r), the variances (n,) it lacks, and its pivots (r,)."""
     n = len(points)
-    remaining = torch.ones(n, dtype=torch.float64)
-    columns = torch.empty(limit, n, dtype=torch.float64)
+    remaining, columns = points.new_ones(n), points.new_empty(limit, n)
     pivots: list[int] = []
     for rank in range(limit):
         pivot = int(remaining.argmax())
@@ -166,9 +166,9 @@ def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) 
     width = int(rank * 2 ** (contexts.shape[1] / 2)) + 16
     source = np.random.default_rng(0)  # a fixed sketch: it decides about rounding only
     while width < n // 2:
-        mixed = [torch.from_numpy(source.standard_normal((rank, width)) / rank**0.5) for _ in range(2)]
+        mixed = [torch.from_numpy(source.standard_normal((rank, width)) / rank**0.5).to(rows.device) for _ in range(2)]
         sketch = (rows @ mixed[0]) * (rows @ mixed[1])
-        triangle, order = scipy.linalg.qr(sketch.numpy().T, mode="r", pivoting=True, check_finite=False)
+        triangle, order = scipy.linalg.qr(sketch.cpu().numpy().T, mode="r", pivoting=True, check_finite=False)
         size = np.abs(np.diagonal(triangle))
         if size[-8] <= EXACT * size[0]:  # the sketch was wide enough to see the rank
             return Skeletons(triangle, order)

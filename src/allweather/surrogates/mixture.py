@@ -67,6 +67,11 @@ class MixturePosterior(Posterior):
         return self.best.hyperparameters
 
     @property
+    def approximation(self) -> str:
+        """That of the hyperparameters that fit best."""
+        return self.best.approximation
+
+    @property
     def information_gain(self) -> float:
         """At the hyperparameters that fit best."""
         return self.best.information_gain

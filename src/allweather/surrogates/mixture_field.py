@@ -26,7 +26,7 @@ class MixtureField(Field):
         self._precisions = torch.stack([kernel.lengthscales[: kernel.split] for kernel in kernels]) ** -2.0  # (k, d_x)
         self._outputscales = torch.stack([kernel.outputscale for kernel in kernels])
         self._units = data.shift, data.scale
-        self._means = torch.tensor([field.data.mean for field in fields], dtype=torch.float64)
+        self._means = torch.tensor([field.data.mean for field in fields], dtype=torch.float64).to(data.points.device)
         self._weights = torch.stack([field.data.weights for field in fields])  # (k, t)
         self._unroots = torch.stack([field.data.unroot for field in fields])  # (k, t, t)
 

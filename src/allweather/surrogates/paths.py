@@ -37,12 +37,15 @@ class Waves:
         kernel = data.kernel
         split, d = kernel.split, len(kernel.lengthscales)
         if data.order is None:
-            decision = kernel.factor.frequencies((features, split), generator) / kernel.lengthscales[:split]
-            context = kernel.factor.frequencies((features, d - split), generator) / kernel.lengthscales[split:]
+            decision, context = (
+                kernel.factor.frequencies((features, len(part)), generator).to(part.device) / part
+                for part in (kernel.lengthscales[:split], kernel.lengthscales[split:])
+            )
         else:  # the same function, however its columns are arranged
-            drawn = kernel.factor.frequencies((features, d), generator)[:, list(data.order)] / kernel.lengthscales
+            drawn = kernel.factor.frequencies((features, d), generator)[:, list(data.order)]
+            drawn = drawn.to(kernel.lengthscales.device) / kernel.lengthscales
             decision, context = drawn[:, :split], drawn[:, split:]
-        phase = 2 * math.pi * torch.rand(features, generator=generator, dtype=torch.float64)
+        phase = 2 * math.pi * torch.rand(features, generator=generator, dtype=torch.float64).to(decision.device)
         return cls(decision, context, phase, math.sqrt(2 * float(kernel.outputscale) / features))
 
     def of_decisions(self, decisions: Tensor) -> Tensor:
@@ -71,12 +74,15 @@ def matheron(
     """
     kernel = data.kernel
     waves = Waves.draw(data, features, generator)
-    weights = torch.randn(count, features, generator=generator, dtype=torch.float64).repeat(1, 2)
+    weights = torch.randn(count, features, generator=generator, dtype=torch.float64).to(data.points.device).repeat(1, 2)
     x, c = data.points[:, : kernel.split], data.points[:, kernel.split :]
     at_data = weights @ (waves.of_decisions(x) * waves.of_contexts(c)).T  # (count, t)
-    noise = math.sqrt(data.noise) * torch.randn(at_data.shape, generator=generator, dtype=torch.float64)
-    missing = targets - data.mean - at_data - noise
-    correction = (missing @ data.unroot.T) @ data.unroot  # (count, t)
+    noise = torch.randn(at_data.shape, generator=generator, dtype=torch.float64).to(x.device)
+    if data.noise_root is None:
+        missing = targets - data.mean - at_data - math.sqrt(data.noise) * noise
+        correction = (missing @ data.unroot.T) @ data.unroot  # (count, t)
+    else:
+        correction = data.weights - (at_data @ data.unroot.T) @ data.unroot - noise @ data.noise_root.T
 
     scaled_x, anchors = kernel.scaled(data.points)
     correlations = kernel.factor(contexts / kernel.lengthscales[kernel.split :], anchors)  # (n, t)

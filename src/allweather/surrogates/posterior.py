@@ -19,7 +19,7 @@ from allweather.surrogates.fields import Data, ProductField
 from allweather.surrogates.fourier import weight_space
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
-from allweather.surrogates.likelihood import cholesky
+from allweather.surrogates.linear_algebra import cholesky_root
 from allweather.surrogates.low_rank import truncated_root
 from allweather.surrogates.paths import matheron
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 DRAW_RANK, DRAW_TOLERANCE = 64, 1e-4
 """Columns of the context kernel's root when sampling, and the share of variance that may be left out of it."""
+REFACTORISED = 256
+"""Up to so many outcomes a posterior with further ones is computed anew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,8 @@ class ProductPosterior(Posterior):
     def of(cls, family: str, split: int, fitted: Hyperparameters, points: Tensor, values: Tensor) -> ProductPosterior:
         """The posterior of outcomes `values` (t,) at joint `points` (t, d)."""
         shift, scale = centre_and_scale(values)
-        return _conditioned(fitted, fitted.kernel(family, split), points, (values - shift) / scale, (shift, scale))
+        kernel = fitted.kernel(family, split, points.device)
+        return _conditioned(fitted, kernel, points, (values - shift) / scale, (shift, scale))
 
     def field(self, contexts: Tensor) -> ProductField:
         """The fast field."""
@@ -86,24 +89,25 @@ class ProductPosterior(Posterior):
         rows, at_data = root[:n], root[n:]
         near = self.field(contexts[:1]).near(decisions)  # (b, t)
         half = data.unroot @ (near[..., None] * at_data)  # (b, t, r)
-        prior = kernel.outputscale * torch.eye(rank, dtype=torch.float64)
-        normal = torch.randn(count, 1, rank, generator=generator, dtype=torch.float64)
+        prior = kernel.outputscale * torch.eye(rank, dtype=torch.float64, device=root.device)
+        normal = torch.randn(count, 1, rank, generator=generator, dtype=torch.float64).to(root.device)
         features = torch.einsum("brs,kbs->kbr", _root(prior - half.mT @ half), normal.expand(-1, len(decisions), -1))
         drawn = features @ rows.T
         if float(lacking[:n].max()) > DRAW_TOLERANCE:
-            alone = torch.randn(count, 1, n, generator=generator, dtype=torch.float64)
+            alone = torch.randn(count, 1, n, generator=generator, dtype=torch.float64).to(root.device)
             drawn = drawn + (kernel.outputscale * lacking[:n]).sqrt() * alone
         return self.field(contexts).mean(decisions) + data.scale * drawn
 
     def given(self, points: Tensor, values: Tensor | None = None) -> ProductPosterior:
         """The posterior with further outcomes; what is given is brought to the same units."""
         data = self.data
-        if values is None:
-            believed = data.mean + data.kernel(points, data.points) @ data.weights
-        else:
-            believed = (values - data.shift) / data.scale
-        joint, targets = torch.cat([data.points, points]), torch.cat([self.targets, believed])
-        return _conditioned(self.fitted, data.kernel, joint, targets, (data.shift, data.scale))
+        expected = data.mean + data.kernel(points, data.points) @ data.weights
+        believed = expected if values is None else (values - data.shift) / data.scale
+        targets = torch.cat([self.targets, believed])
+        if data.noise_root is None and len(targets) <= REFACTORISED:
+            joint = torch.cat([data.points, points])
+            return _conditioned(self.fitted, data.kernel, joint, targets, (data.shift, data.scale))
+        return replace(self, data=bordered(data, points, believed - expected), targets=targets)
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
         """The same posterior: an RBF kernel is a product over columns, however they are split."""
@@ -160,12 +164,41 @@ def _conditioned(
 ) -> ProductPosterior:
     covariance = kernel(points, points)
     covariance.diagonal().add_(fitted.noise)
-    root = torch.from_numpy(cholesky(covariance.numpy()))
-    identity = torch.eye(len(points), dtype=torch.float64)
+    root = cholesky_root(covariance)
+    identity = torch.eye(len(points), dtype=torch.float64, device=points.device)
     unroot = torch.linalg.solve_triangular(root, identity, upper=False)
     weights = torch.cholesky_solve((targets - fitted.mean)[:, None], root)[:, 0]
     data = Data(kernel, points, weights, unroot, fitted.noise, fitted.mean, *units)
     return ProductPosterior(data, targets, fitted)
+
+
+def bordered(data: Data, points: Tensor, surprise: Tensor) -> Data:
+    """The posterior after further outcomes, in O(t^2) each and without another factorisation.
+
+    Args:
+        data: the posterior.
+        points: (q, d) joint points of the further outcomes.
+        surprise: (q,) outcomes less their posterior means, standardised.
+    """
+    cross, t, q = data.kernel(data.points, points), len(data.points), len(points)
+    half = data.unroot @ cross
+    covariance = data.kernel(points, points) - half.mT @ half
+    covariance.diagonal().add_(data.noise)
+    root = cholesky_root(covariance)
+    new = torch.diag(torch.ones_like(surprise))
+    border = torch.linalg.solve_triangular(root, torch.cat([-data.unroot.mT @ half, new]).mT, upper=False)  # (q, t + q)
+    unroot = data.unroot.new_zeros(t + q, t + q)
+    unroot[:t, :t], unroot[t:] = data.unroot, border
+    moved = border.mT @ torch.linalg.solve_triangular(root, surprise[:, None], upper=False)[:, 0]
+    weights = torch.cat([data.weights, torch.zeros_like(surprise)]) + moved
+    noise_root = None
+    if data.noise_root is not None:
+        noise_root = data.noise_root.new_zeros(t + q, t + q)
+        noise_root[:t, :t] = data.noise_root
+        felt = torch.cat([-cross.mT @ data.noise_root, math.sqrt(data.noise) * new], 1)
+        noise_root += border.mT @ torch.linalg.solve_triangular(root, felt, upper=False)
+    joint = torch.cat([data.points, points])
+    return replace(data, points=joint, weights=weights, unroot=unroot, noise_root=noise_root)
 
 
 def centre_and_scale(values: Tensor) -> tuple[float, float]:
@@ -184,7 +217,7 @@ def centre_and_scale(values: Tensor) -> tuple[float, float]:
 def _root(covariance: Tensor) -> Tensor:
     """A root (b, r, r) of covariances (b, r, r) that rounding may have made indefinite."""
     largest = covariance.diagonal(dim1=-2, dim2=-1).amax(-1)[:, None, None]
-    jitter = 1e-9 * largest * torch.eye(covariance.shape[-1], dtype=torch.float64)
+    jitter = 1e-9 * largest * torch.eye(covariance.shape[-1], dtype=torch.float64, device=covariance.device)
     root: Tensor
     root, failed = torch.linalg.cholesky_ex(covariance + jitter)
     broken = failed != 0

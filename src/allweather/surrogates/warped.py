@@ -79,6 +79,12 @@ class WarpedPosterior(Posterior):
         return fitted
 
     @property
+    def approximation(self) -> str:
+        """That of the warped outcomes' GP."""
+        told: str = self.inner.approximation
+        return told
+
+    @property
     def information_gain(self) -> float | None:
         """That of the warped outcomes' GP."""
         gained: float | None = self.inner.information_gain
@@ -102,9 +108,10 @@ class WarpedField(Field):
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation at every context."""
         mean, sd = self._inner(decisions)
-        outcomes = self._posterior.back(mean[..., None] + sd[..., None] * NODES)
-        first = outcomes @ SHARES
-        second = (outcomes - first[..., None]).square() @ SHARES
+        nodes, shares = NODES.to(mean.device), SHARES.to(mean.device)
+        outcomes = self._posterior.back(mean[..., None] + sd[..., None] * nodes)
+        first = outcomes @ shares
+        second = (outcomes - first[..., None]).square() @ shares
         tiny = 1e-300  # the root of zero has no gradient
         return Moments(first, (second + tiny).sqrt())
 
@@ -112,6 +119,10 @@ class WarpedField(Field):
         """The mean, and the standard deviation to first order in the warped outcomes."""
         _, weighed = self._linearised(decisions, weights)
         return Moments((self(decisions).mean * weights).sum(-1), self._inner.combination(decisions, weighed).sd)
+
+    def combination_mean(self, decisions: Tensor, weights: Tensor) -> Tensor:
+        """Of median outcomes, which need no variance."""
+        return self._posterior.back(self._inner.mean(decisions)) @ weights
 
     def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
         """Of the warped outcomes, raised together by as much as their weighted sum may rise, then brought back."""
@@ -128,8 +139,9 @@ class WarpedField(Field):
         if weights.ndim > 1 or len(weights) <= 2 * FEW:
             return self, weights
         if self._sample is None or self._sample[0] is not weights:
-            chosen = torch.multinomial(weights, FEW, replacement=True, generator=torch.Generator().manual_seed(0))
-            self._sample = weights, self.rough(chosen), torch.full((FEW,), 1 / FEW, dtype=torch.float64)
+            source = torch.Generator().manual_seed(0)
+            chosen = torch.multinomial(weights.cpu(), FEW, replacement=True, generator=source).to(weights.device)
+            self._sample = weights, self.rough(chosen), weights.new_full((FEW,), 1 / FEW)
         return self._sample[1:]
 
     def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:
@@ -141,13 +153,14 @@ class WarpedField(Field):
     def slopes(self, decisions: Tensor) -> Moments:
         """By the chain rule through the quadrature."""
         inner, change = self._inner(decisions), self._inner.slopes(decisions)
-        warped = inner.mean[..., None] + inner.sd[..., None] * NODES
+        nodes, shares = NODES.to(inner.mean.device), SHARES.to(inner.mean.device)
+        warped = inner.mean[..., None] + inner.sd[..., None] * nodes
         low, high = self._posterior.limits
         slope = self._posterior.warp.slope(warped.clamp(low, high)) * ((warped > low) & (warped < high))
         outcomes, (mean, sd) = self._posterior.back(warped), self(decisions)
-        moved = slope[..., None] * (change.mean[..., None, :] + change.sd[..., None, :] * NODES[:, None])
-        rising = (moved * SHARES[:, None]).sum(-2)
-        spread = ((outcomes - mean[..., None])[..., None] * moved * SHARES[:, None]).sum(-2)
+        moved = slope[..., None] * (change.mean[..., None, :] + change.sd[..., None, :] * nodes[:, None])
+        rising = (moved * shares[:, None]).sum(-2)
+        spread = ((outcomes - mean[..., None])[..., None] * moved * shares[:, None]).sum(-2)
         return Moments(rising, spread / sd[..., None])
 
     def rough(self, chosen: Tensor) -> WarpedField:

@@ -108,7 +108,8 @@ def _left(best: Recommendation) -> list[str]:
             else f"; one more trial gains {format_value(best.expected_gain)} on average"
         )
         said.append(f"No decision has an objective that is better by more than {most}, with 95% probability{more}.")
-    return [*said, *([f"Warning: {best.warning}."] if best.warning else [])]
+    notes = {"Warning": best.warning, "Approximation": best.approximation}
+    return [*said, *(f"{kind}: {note}." for kind, note in notes.items() if note)]
 
 
 def _is_share(outlook: Outlook) -> bool:
