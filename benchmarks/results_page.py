@@ -23,7 +23,6 @@ SIZES = {
     "kde-fig2": (5, 100),
     "kde-table1": (5, 100),
     "phi-fig1": (30, 50),
-    "phi-fig2": (5, 30),
     "phi-fig3": (30, 60),
     "phi-fig4": (30, 50),
     "phi-fig5": (30, 60),
@@ -35,7 +34,7 @@ SIZES = {
     "wasserstein-fig3": (15, 100),
     "wasserstein-fig4": (15, 100),
     "wasserstein-table1": (15, 100),
-    "wasserstein-table2": (15, 100),
+    "wasserstein-table2": (5, 100),
 }
 """Seeds and iterations of the campaigns in the catalogue, which need the papers' data to be built; 0 for a budget."""
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
 from allweather.benchmark.journal import Entry, Journal
-from allweather.benchmark.regret import Judge
+from allweather.benchmark.regret import Judge, Measure
 from allweather.benchmark.run import Run
+from allweather.benchmark.scheduled_regret import ScheduledJudge
 from allweather.benchmark.step import play_step
 from allweather.benchmark.subset_regret import SubsetJudge
 from allweather.benchmark.subset_runner import execute_with_budget
@@ -41,7 +44,7 @@ def execute(run: Run, folder: Path | None = None) -> pd.DataFrame:
     if isinstance(problem, SubsetProblem):
         return execute_with_budget(run, problem, SubsetJudge.of(problem, run.optima(folder)), journal)
     require(run.iterations is not None, f"Run({run.problem!r}, iterations=...)", "be a number", run.iterations)
-    judges = [Judge.of(problem, measure, run.optima(folder)) for measure in run.measures]
+    judges = [_judge(problem, measure, run.optima(folder)) for measure in run.measures]
     study = run.build_study(problem)
     study.restore(journal.trials)
     while len(journal.entries) < problem.initial + (run.iterations or 0):
@@ -61,18 +64,31 @@ def prepare(run: Run, folder: Path) -> None:
         SubsetJudge.of(problem, run.optima(folder))
         return
     for measure in run.measures:
-        Judge.of(problem, measure, run.optima(folder))
+        judge = _judge(problem, measure, run.optima(folder))
+        if isinstance(judge, ScheduledJudge):
+            for number in range(problem.initial, problem.initial + (run.iterations or 0)):
+                judge.at(number)
 
 
-def _step(study: Study, problem: Problem, judges: list[Judge], run: Run, number: int) -> Entry:
+def _judge(problem: Problem, measure: Measure, folder: Path | None) -> Judge | ScheduledJudge:
+    kind = ScheduledJudge if measure.scheduled else Judge
+    return kind.of(problem, measure, folder)
+
+
+def _regret(judge: Judge | ScheduledJudge, decision: Tensor, number: int) -> float:
+    """Return the regret of a decision (d_x,) at the trial with this number, from 0."""
+    return judge.regret(decision, number) if isinstance(judge, ScheduledJudge) else judge.regret(decision)
+
+
+def _step(study: Study, problem: Problem, judges: list[Judge | ScheduledJudge], run: Run, number: int) -> Entry:
     trial, seconds = play_step(study, problem, run.seed, number)
     decision = problem.space.decisions.encode(trial.decision)[0]
-    regret = [judge.regret(decision) for judge in judges]
+    regret = [_regret(judge, decision, number) for judge in judges]
     entry: Entry = {"trial": trial.to_dict(), "seconds": seconds, "regret": regret}
     step = number + 1 - problem.initial
     if run.simple_every and step > 0 and (step % run.simple_every == 0 or step == run.iterations):
         best = problem.space.decisions.encode(study.recommend().decision)[0]
-        entry["simple"] = [judge.regret(best) for judge in judges]
+        entry["simple"] = [_regret(judge, best, number) for judge in judges]
     return entry
 
 
@@ -94,6 +110,7 @@ def _table(run: Run, problem: Problem, entries: list[Entry]) -> pd.DataFrame:
                     "reward": reward,
                     "simple": entry["simple"][place] if "simple" in entry else np.nan,
                     "seconds": entry["seconds"],
+                    "decision": json.dumps(entry["trial"]["decision"]),
                 }
             )
     return pd.DataFrame(rows)

@@ -11,6 +11,7 @@ from allweather.acquisition import UCB, FourierThompson, Random, Thompson
 from allweather.contexts import KDE, ContextModel, Discretised, Empirical, Ignored, MeanBox, Uniform
 from allweather.distances import KL, MMD, ChiSquared, Distance, TotalVariation, Wasserstein
 from allweather.distances.base import Radius
+from allweather.errors import require_number
 from allweather.methods.composition import Composition
 from allweather.methods.registry import named
 from allweather.objectives import (
@@ -122,15 +123,19 @@ def drbo_mmd_minimax(
 
 
 @named
-def stableopt(width: float = 1.5, samples: int = 1024, surrogate: Surrogate | None = None) -> Composition:
+def stableopt(
+    width: float = 1.5, samples: int = 1024, surrogate: Surrogate | None = None, everywhere: bool = False
+) -> Composition:
     """The worst upper bound within one standard deviation of the mean context (Bogunovic et al. 2018, as in kde).
 
     Args:
         width: of the confidence bound, in standard deviations.
         samples: Sobol points of the box.
         surrogate: by default that of kde.
+        everywhere: the worst over the whole context box instead, as in phi (errata E31).
     """
-    return Composition(MeanBox(samples), WorstCase(), UCB(width), surrogate or _matern())
+    belief = Uniform(samples) if everywhere else MeanBox(samples)
+    return Composition(belief, WorstCase(), UCB(width), surrogate or _matern())
 
 
 @named
@@ -179,8 +184,21 @@ def drbo_tv(
 
 
 @named
-def drbo_kl(radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30) -> Composition:
-    """The worst mean within a KL divergence of uniform contexts (phi, Ex. 15; Eq. 34 cancels the robustness)."""
+def drbo_kl(
+    radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30, multiplier: float | None = None
+) -> Composition:
+    """The worst mean within a KL divergence of uniform contexts (phi, Ex. 15).
+
+    Args:
+        radius: by default that of phi, Sec. 4.2.
+        width: of the confidence bound, in standard deviations.
+        contexts: number of uniform contexts.
+        multiplier: the lambda of Eq. 34, for the acquisition as printed: the mean of the upper bound less
+            `multiplier * radius`. No decision depends on that constant, nor on the multiplier (errata E26).
+    """
+    if multiplier is not None:
+        require_number(multiplier, "method('drbo-kl', multiplier=...)", above=0)
+        return Composition(Uniform(contexts), Expectation(), UCB(width), GP())
     chosen = DivergenceRadius("kl") if radius is None else radius
     return Composition(Uniform(contexts), DRO(KL(chosen)), UCB(width), GP())
 

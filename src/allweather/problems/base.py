@@ -58,6 +58,9 @@ class Problem:
     constraints: tuple[LinearConstraint, ...] = ()
     candidates: Tensor | None = field(default=None, repr=False)
     """(m, d_x) of the unit cube: the paper's grid of decisions."""
+    ridge: tuple[Tensor, Tensor] | None = field(default=None, repr=False)
+    """Two decisions (d_x,) of the unit cube: for every other decision, one on the segment between them is at least as
+    good in every context. Where the function is expensive, the optimum is searched there."""
     belief: ContextModel | None = field(default=None, repr=False)
     """What the learner is told about the context, in the user's units, where the paper tells it something."""
     margins: Mapping[str, float] = field(default_factory=dict)

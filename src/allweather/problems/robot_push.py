@@ -111,6 +111,19 @@ def _engine() -> ModuleType:
     return pymunk
 
 
+def _ridge(goal: tuple[float, float]) -> tuple[Tensor, Tensor]:
+    """Return the decisions, from the middle to the border of the table, from which the hand pushes towards the goal.
+
+    The scene is symmetric about the disc's centre, and the disc moves along the line of the push. Of two hands at the
+    same distance from the centre, the one opposite to the goal is therefore the better, for every duration.
+    """
+    largest = max(abs(goal[0]), abs(goal[1]))
+    middle = torch.full((2,), 0.5, dtype=torch.float64)
+    if largest == 0:
+        return middle, torch.tensor([1.0, 0.5], dtype=torch.float64)
+    return middle, 0.5 - 0.5 * torch.tensor(goal, dtype=torch.float64) / largest
+
+
 @registered("robot-push")
 def robot_push(goal: Sequence[float] = (3.0, 4.0)) -> Problem:
     """The decision is the start of the hand in [-5, 5]^2, the context the pushing duration, uniform in [1, 30]."""
@@ -127,6 +140,7 @@ def robot_push(goal: Sequence[float] = (3.0, 4.0)) -> Problem:
         function=Push((float(goal[0]), float(goal[1]))),
         sample=law.sample,
         quantile=law.quantile,
+        ridge=_ridge((float(goal[0]), float(goal[1]))),
         support=Reference(middles, torch.full((count,), 1 / count, dtype=torch.float64)),
         source="phi Sec. 5.3; scene of Wang and Jegelka (2017) on pymunk; the goal is ours",
     )

@@ -1,0 +1,104 @@
+"""The page of results is what the stored runs say, and nothing on it is typed by hand."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from benchmarks import evidence, papers, published_code, results_page, stored_runs
+
+from allweather.benchmark.catalogue import CATALOGUE
+from allweather.benchmark.claims import final_regrets, growth_exponents
+from allweather.benchmark.cost_summaries import at_costs
+from allweather.benchmark.figures import Figure
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def test_the_page_is_what_the_results_say():
+    page = results_page.PAGE.read_text()
+    assert evidence.filled(page, results_page.tables()) == page
+
+
+def test_no_result_is_typed_by_hand():
+    page = re.sub(r"<!-- [a-z ]+ -->\n.*?<!-- end -->", "", results_page.PAGE.read_text(), flags=re.DOTALL)
+    assert re.findall(r"\d+\.\d+|\d ± ", page) == []
+
+
+def results(seeds=3, steps=8):
+    rng = np.random.default_rng(0)
+    parts = []
+    for seed in range(seeds):
+        regret = rng.random(steps)
+        keys = {"problem": "p", "measure": "m", "method": "a", "seed": seed, "step": np.arange(1, steps + 1)}
+        parts.append(pd.DataFrame({**keys, "cumulative": regret.cumsum(), "regret": regret, "seconds": 0.5}))
+    return parts
+
+
+def test_what_is_stored_gives_the_same_tests(tmp_path):
+    runs = results()
+    for run in runs:
+        stored_runs.append(tmp_path, stored_runs.records("f", run))
+    found = stored_runs.read(tmp_path)
+    assert [stored_runs.length(each) for each in found] == [8, 8, 8]
+    assert {"version", "commit", "machine", "date"} <= set(found[0])
+    table, whole = stored_runs.table(found), pd.concat(runs, ignore_index=True)
+    assert growth_exponents(table) == pytest.approx(growth_exponents(whole), abs=1e-5)
+    assert np.allclose(final_regrets(table, ["a"]), final_regrets(whole, ["a"]), rtol=1e-5)
+    assert table["seconds"].tolist() == pytest.approx([0.5] * len(table))
+
+
+def test_simple_regret_is_stored_without_loss():
+    rng = np.random.default_rng(1)
+    regret = rng.random(40)
+    keys = {"problem": "p", "method": "a", "seed": 0, "step": np.arange(1, 41), "spent": np.arange(1, 41) / 4}
+    values = {"simple": np.minimum.accumulate(regret), "cumulative": regret.cumsum(), "optimal": True, "seconds": 1.0}
+    run = pd.DataFrame({**keys, **values})
+    (record,) = stored_runs.records("f", run)
+    costs = np.linspace(0, 12, 50)
+    kept = at_costs(stored_runs.table([record]), costs)["simple"]
+    np.testing.assert_allclose(kept, at_costs(run, costs)["simple"], rtol=1e-5)
+    assert len(record["spent"]) < 15
+
+
+def test_a_longer_run_replaces_a_shorter_one(tmp_path):
+    run = results(1)[0]
+    for steps in (8, 4):
+        stored_runs.append(tmp_path, stored_runs.records("f", run[run["step"] <= steps]))
+    assert [stored_runs.length(each) for each in stored_runs.read(tmp_path)] == [8]
+
+
+def test_only_missing_runs_are_made(tmp_path):
+    item = papers.Item("wasserstein-fig1", methods=("WDRBO", "ERBO"), seeds=2, iterations=5)
+    before = list(papers.missing([item, item], tmp_path))
+    assert [(run.method, run.seed) for _, _, run in before] == [("wdrbo", 0)] * 2 + [("wdrbo", 1)] * 2
+    keys = {"figure": item.figure, "problem": "shift-example", "method": "ERBO", "measure": "expected", "seed": 0}
+    stored_runs.append(tmp_path, [{**keys, "steps": [1, 5], "cumulative": [1.0, 2.0], "cpu_s": 1.0}])
+    assert len(list(papers.missing([item], tmp_path))) == 3
+    longer = papers.Item("wasserstein-fig1", methods=("ERBO",), seeds=1, iterations=6)
+    assert len(list(papers.missing([longer], tmp_path))) == 1
+
+
+def test_comparisons_with_the_published_code():
+    keys = {"figure": "kde-fig1", "problem": "ackley", "method": "sbo-kde", "measure": "expected"}
+    curves = {"steps": [15, 30], "cpu_s": 1.0}
+    records = [{**keys, **curves, "seed": seed, "cumulative": [1.0, value]} for seed, value in ((0, 100.0), (1, 110.0))]
+    found = published_code.comparisons(records)
+    (one,) = [each for each in found if len(each.ours)]
+    assert (one.code, one.method, one.at) == ("sbokde", "SBOKDE", 30)
+    pooled = np.sqrt((one.published.var(ddof=1) + 50.0) / 2)
+    assert one.standard_error == pytest.approx(pooled)
+    assert one.agrees
+    assert len(found) > 60
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the papers' data are not there")
+def test_sizes_and_items_are_those_of_the_catalogue(monkeypatch):
+    monkeypatch.setenv("ALLWEATHER_DATA", str(DATA))
+    campaigns = {name: each.campaigns() for name, each in CATALOGUE.items() if isinstance(each, Figure)}
+    for name, found in campaigns.items():
+        sizes = max(len(each.seeds) for each in found), max(each.iterations or 0 for each in found)
+        assert results_page.SIZES[name] == sizes, name
+    for item in papers.ITEMS:
+        assert item.campaigns()
