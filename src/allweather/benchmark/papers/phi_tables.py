@@ -86,7 +86,7 @@ def _seconds(name: str, settings: dict[str, Any], d: int, seed: int) -> float:
     for _ in range(OBSERVATIONS):
         decision = {each: float(rng.random()) for each in problem.space.decisions}
         context = problem.draw(rng)
-        study.add([{"decision": decision, "context": context, "value": problem.observe(decision, context, rng)}])
+        study.add([{**decision, **context, "value": problem.observe(decision, context, rng)}])
     started = time.process_time()
     study.ask()
     return time.process_time() - started
@@ -143,13 +143,12 @@ def radii(
     ]
     table = pd.DataFrame(rows)
     wide = table.pivot(index="step", columns="divergence", values="mean")
-    falls = (wide.diff().dropna() < 0).all()
-    exponents = np.log(wide.loc[LAST] / wide.loc[LAST // 2]) / np.log(2)
-    parts = (
-        f"the radius of {name} falls to 0: {'holds' if falls[name] and exponents[name] < 0 else 'fails'}"
-        f" (as t to the power {exponents[name]:.2f})"
-        for name in wide
-    )
+    parts = []
+    for name in wide:
+        values = wide[name].to_numpy()
+        exponent = float(np.log(values[-1] / values[LAST // 2 - 1]) / np.log(2))
+        verdict = "holds" if (np.diff(values) < 0).all() and exponent < 0 else "fails"
+        parts.append(f"the radius of {name} falls to 0: {verdict} (as t to the power {exponent:.2f})")
     return table, "; ".join(parts)
 
 
