@@ -594,3 +594,17 @@ def test_trials_can_be_added_to_another_study():
 
 
 SPACE_OF_ADDING = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: aw.Study(aw.Space(x=aw.Real(0, 1)), initial=10**9),
+        lambda: aw.Study(aw.Space(x=aw.Real(0, 1)), seed=10**20),
+        lambda: aw.KDE(10**9),
+        lambda: aw.Thompson(features=10**9),
+    ],
+)
+def test_counts_have_upper_limits(make):
+    with pytest.raises(aw.InvalidInput, match="be at most"):
+        make()

@@ -27,7 +27,7 @@ from allweather.storage.storage import open_session, resume_composition
 from allweather.storage.stored_study import StoredStudy
 from allweather.surrogates import Surrogate
 from allweather.trials import Event, History, Row, Trial, plain, rows_of
-from allweather.trials.replay import events_of
+from allweather.trials.imported import restored_events
 from allweather.trials.validation import Validator
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Study:
             control: sets of variables that can be controlled at a cost, and a budget.
             initial: how many decisions are spread over the space before the surrogate is used.
             seed: the same seed and the same outcomes give the same study.
-            threads: of torch, while the study computes; one is fastest unless the machine is large and idle.
+            threads: of torch, while the study computes; another number may round, and so decide, differently.
             storage: the database, such as `sqlite:///kiosk.db`; without it, the study ends with the program.
             name: of the study in the database; an existing study is resumed.
         """
@@ -224,9 +224,8 @@ class Study:
         Args:
             trials: all of them, in order, each told in one call or not at all.
         """
-        before = len(self._history.trials)
-        require(before == 0, "Study.restore(...)", "come before any other trial", f"{before} trials")
-        self._session.decide(lambda _: events_of(trials))
+        require(not self._history.trials, "Study.restore(...)", "come before any other trial", self._history.trials)
+        self._session.decide(lambda _: restored_events(trials, self._validator))
 
     def recommend(
         self,

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from allweather import ChiSquared, Reference, VarianceRegularised
+from allweather import ChiSquared, Reference, VarianceRegularised, worst_case
 from allweather.testing import DistanceSuite
 
 
@@ -70,3 +70,12 @@ def test_a_tiny_radius_keeps_its_digits():
     worst = ChiSquared(1e-12).worst_case(VALUES + 1e3, REFERENCE)
     deviation = VALUES.std(correction=0).item()
     assert worst.slope.item() == pytest.approx(-0.5 * deviation / 1e-6, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-280, 1e-160, 1e155, 1e280])
+def test_extreme_scales_give_the_same_worst_case(scale):
+    values, weights = np.array([-1.0, 1.0, 0.0, 2.0]), [0.3, 0.2, 0.4, 0.1]
+    plain, scaled = (worst_case(each, weights, ChiSquared(0.2)) for each in (values, values * scale))
+    assert scaled.value / scale == pytest.approx(plain.value, rel=1e-9)
+    assert scaled.slope / scale == pytest.approx(plain.slope, rel=1e-9)
+    assert scaled.weights == pytest.approx(plain.weights, abs=1e-9)

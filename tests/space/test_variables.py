@@ -94,3 +94,25 @@ def test_values_that_are_refused_are_named(variable, value):
         variable.encode(value, "decision x")
     assert error.value.where == "decision x"
     assert error.value.received is value
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Real(-1e308, 1e308),
+        lambda: Real(1e-200, 1e200, log=True),
+        lambda: Real(1e16, 1e16 + 4),
+        lambda: Integer(2**60, 2**60 + 3),
+        lambda: Integer(0, 10**400),
+        lambda: Choice("x" * 2000, "y"),
+    ],
+)
+def test_ranges_that_floats_cannot_resolve_are_refused(make):
+    with pytest.raises(InvalidInput):
+        make()
+
+
+def test_numbers_of_any_size_are_compared_exactly():
+    with pytest.raises(InvalidInput, match="be a number in"):
+        Real(0, 1).encode(10**400, "x")
+    assert Real(0, 1e305).decode(Real(0, 1e305).encode(5e304, "x")) == pytest.approx(5e304)

@@ -99,3 +99,35 @@ def test_a_disk_that_takes_nothing_more(url, how, message):
     with pytest.raises(StorageError, match=message):
         journal.append(1, [some(trial=number, text="z" * 9000) for number in range(1, 40)])
     assert [event.number for event in Journal.open(Database(url), "kiosk").read()] == [1]
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_a_file_that_is_deleted_or_replaced_takes_nothing_more(url, tmp_path, how):
+    journal = Journal.create(Database(url), "kiosk", {})
+    journal.append(0, [some()])
+    path = tmp_path / "study.db"
+    path.unlink() if how == "deleted" else path.rename(tmp_path / "kept.db")
+    if how == "replaced":
+        (tmp_path / "study.db").write_bytes((tmp_path / "kept.db").read_bytes())
+    for act in (lambda: journal.append(1, [some(trial=1)]), journal.read, lambda: journal.turn().__enter__()):
+        with pytest.raises(StorageError, match=r"deleted or replaced while it was open.*open the study .* again"):
+            act()
+
+
+def test_a_database_that_may_only_be_read_is_read(url, monkeypatch):
+    Journal.create(Database(url), "kiosk", {"a": 1}).append(0, [some()])
+    monkeypatch.setattr("allweather.storage.database._is_writable", lambda file: False)
+    journal = Journal.open(Database(url), "kiosk")
+    assert (journal.recipe, len(journal.read())) == ({"a": 1}, 1)
+    with pytest.raises(StorageError, match="it is read-only"):
+        journal.append(1, [some(trial=1)])
+
+
+def test_passwords_are_not_shown():
+    with pytest.raises(StorageError) as refused:
+        Database("postgresql+psycopg://ada:pw1@127.0.0.1:1/x?password=pw2&sslpassword=pw3&connect_timeout=2")
+    assert "ada:***" in str(refused.value)
+    assert not any(secret in str(refused.value) for secret in ("pw1", "pw2", "pw3"))
+    with pytest.raises(InvalidInput) as refused:
+        Database("nonsense?password=pw2")
+    assert "pw2" not in str(refused.value)

@@ -1,10 +1,11 @@
 """Where studies are kept, and how one is opened there."""
 
+import numpy as np
 import pytest
 
 import allweather as aw
 from allweather import InvalidInput
-from allweather.storage import Storage
+from allweather.storage import Database, Storage, import_lines
 
 
 @pytest.mark.parametrize("mistake", [{"expire": 0}, {"expire": float("nan")}, {"url": 7}])
@@ -40,3 +41,82 @@ def test_without_a_storage_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     aw.Study(SPACE, seed=1).ask()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trial_of_another_study_is_refused(tmp_path):
+    url, space = f"sqlite:///{tmp_path}/studies.db", aw.Space(x=aw.Real(0, 1))
+    one, two = (aw.Study(space, storage=url, name=name, seed=3) for name in ("one", "two"))
+    mine, other = one.ask(), two.ask()
+    assert mine.decision == other.decision
+    with pytest.raises(aw.InvalidInput, match="be a trial of this study"):
+        one.tell(other, 1.0)
+    one.tell(mine, 1.0)
+    again = aw.Study(space, storage=url, name="one", seed=3)
+    assert again.correct(mine, 2.0).values == (2.0,)
+    memory = aw.Study(space, seed=4)
+    memory.ask()
+    with pytest.raises(aw.InvalidInput, match="be a trial of this study"):
+        memory.tell(aw.Study(space, seed=5).ask(), 1.0)
+
+
+CONTROL = aw.Control({"x": 1.0, ("x", "y"): 3.0}, budget=20)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "part"),
+    [
+        ({"objective": aw.DRO(aw.TotalVariation(0.2))}, {"objective": aw.DRO(aw.KL(0.2))}, "distance"),
+        ({}, {"context": aw.Empirical()}, "context"),
+        ({}, {"candidates": [{"x": 0.1}, {"x": 0.2}]}, "candidates"),
+        ({"candidates": [{"x": 0.1}, {"x": 0.2}]}, {"candidates": [{"x": 0.1}, {"x": 0.3}]}, "candidates"),
+        ({}, {"constraints": aw.LinearConstraint({"x": 1}, upper=0.5)}, "constraints"),
+    ],
+)
+def test_a_study_is_resumed_with_its_own_parts(tmp_path, first, second, part):
+    url, space = f"sqlite:///{tmp_path}/studies.db", aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
+    aw.Study(space, storage=url, name="kiosk", **first)
+    aw.Study(space, storage=url, name="kiosk", **first)
+    with pytest.raises(aw.InvalidInput, match=rf"Study\({part}=...\)` must be what the study 'kiosk'"):
+        aw.Study(space, storage=url, name="kiosk", **second)
+
+
+def test_costs_and_budget_stay(tmp_path):
+    url, space = f"sqlite:///{tmp_path}/studies.db", aw.Space(x=aw.Real(0, 1), y=aw.Real(0, 1))
+    aw.Study(space, storage=url, name="farm", control=CONTROL)
+    for sets, budget, part in (({"x": 1.0, ("x", "y"): 4.0}, 20, "costs"), ({"x": 1, ("x", "y"): 3}, 30, "budget")):
+        with pytest.raises(aw.InvalidInput, match=rf"Study\(control=...\) {part}"):
+            aw.Study(space, storage=url, name="farm", control=aw.Control(sets, budget=budget))
+    aw.Study(space, storage=url, name="farm", control=aw.Control({"x": 1, ("x", "y"): 3}, budget=20.0))
+
+
+def test_whole_bounds_and_floats_are_the_same_space(tmp_path):
+    url = f"sqlite:///{tmp_path}/studies.db"
+    aw.Study(aw.Space(x=aw.Real(0, 1)), storage=url)
+    aw.Study(aw.Space(x=aw.Real(0.0, np.float64(1.0))), storage=url)
+
+
+def test_wide_tables_are_stored_in_parts(tmp_path):
+    names = [f"variable_number_{place}_with_a_long_name" for place in range(25)]
+    study = aw.Study(aw.Space(**{name: aw.Real(0, 1) for name in names}), storage=f"sqlite:///{tmp_path}/studies.db")
+    rows = [dict.fromkeys(names, (number + 0.123456789) / 1001) | {"value": 1.0} for number in range(1000)]
+    assert len(study.add(rows)) == 1000
+    assert len(study.trials()) == 1000
+
+
+ODD = aw.Space(
+    **{
+        "a b": aw.Real(np.float32(0), np.float64(1e305)),
+        "x=y": aw.Choice("tab\there", "line\nend", "long " * 190, np.int64(3)),
+        "self": aw.Integer(np.int64(0), 5),
+        "wet": aw.Context(0, 1),
+    }
+)
+
+
+def test_what_a_study_accepts_can_be_loaded(tmp_path):
+    url = f"sqlite:///{tmp_path}/studies.db"
+    study = aw.Study(ODD, storage=url, name="odd")
+    trial = aw.Study.load(url, "odd").ask()
+    study.tell(trial, 1.0, context={"wet": 0.5})
+    import_lines(Database(url), study.export(), "copy")
+    assert aw.Study.load(url, "copy").trials().equals(study.trials())

@@ -74,3 +74,14 @@ def test_a_column_of_another_name_is_offered_as_the_outcome():
         read_row({name: cell for name, cell in ROW.items() if name != "wood"}, SPACE, 0)
     assert "must be exactly order, pots, wood, demand, value" in error.value.remedy
     assert "rename" not in error.value.remedy
+
+
+def test_numbers_are_read_as_everywhere(tmp_path):
+    file = tmp_path / "past.csv"
+    file.write_text("x,value\n0.5,1_000\n")
+    study = aw.Study(aw.Space(x=aw.Real(0, 1)))
+    with pytest.raises(aw.InvalidInput, match="be a number, got '1_000'"):
+        study.add(file)
+    file.write_text("x,x,value\n0.5,0.6,1\n")
+    with pytest.raises(aw.InvalidInput, match=r"name each column once, got \['x'\]"):
+        study.add(file)

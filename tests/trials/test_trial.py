@@ -128,3 +128,9 @@ def test_an_outcome_that_is_not_finite_points_to_failed():
     with pytest.raises(InvalidInput) as error:
         outcomes(float("nan"))
     assert "failed=True" in error.value.remedy
+
+
+@pytest.mark.parametrize("value", [b"3.5", bytearray(b"3"), "3.5"])
+def test_text_is_no_outcome(value):
+    with pytest.raises(InvalidInput, match="be a number"):
+        outcomes(value)

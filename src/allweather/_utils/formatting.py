@@ -26,12 +26,23 @@ def number(text: str, where: str) -> float:
         Traceback (most recent call last):
         allweather.errors.InvalidInput: `VALUE` must be a number such as 3.5, got 'twelve'
     """
-    try:
-        found = float(text) if len(text) <= LONGEST and "_" not in text else math.nan
-    except ValueError:
-        found = math.nan
-    require(math.isfinite(found), where, "be a number such as 3.5", text)
+    found = parsed_number(text)
+    require(found is not None and math.isfinite(found), where, "be a number such as 3.5", text)
+    assert found is not None
     return found
+
+
+def parsed_number(text: str) -> float | None:
+    """Return the number that a text is, the same wherever text is read; None where it is none.
+
+    Example:
+        >>> parsed_number(" 1e3 "), parsed_number("1_000")
+        (1000.0, None)
+    """
+    try:
+        return float(text) if len(text) <= LONGEST and text.isascii() and "_" not in text else None
+    except ValueError:
+        return None
 
 
 def numbers(texts: Sequence[str] | None, where: str = "VALUE") -> list[float] | None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.errors import require, require_count
+from allweather.errors import MOST, require, require_count
 from allweather.objectives import Band
 
 INCUMBENTS = 16
@@ -37,8 +37,8 @@ class ExpectedImprovement(Acquisition):
     of the function at the data (subsets, App. C.2; errata E48)."""
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "ExpectedImprovement(samples=...)", low=1)
-        require_count(self.features, "ExpectedImprovement(features=...)", low=1)
+        require_count(self.samples, "ExpectedImprovement(samples=...)", low=1, high=MOST)
+        require_count(self.features, "ExpectedImprovement(features=...)", low=1, high=MOST)
         known = self.best in ("decisions", "data")
         require(known, "ExpectedImprovement(best=...)", "be 'decisions' or 'data'", self.best)
 

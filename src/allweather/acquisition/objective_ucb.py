@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.errors import require, require_count, require_number
+from allweather.errors import MOST, require, require_count, require_number
 from allweather.objectives import Band, Expectation
 from allweather.schedules import Schedule, as_schedule
 
@@ -41,7 +41,7 @@ class ObjectiveUCB(Acquisition):
     def __post_init__(self) -> None:
         if not callable(self.width):
             require_number(self.width, "ObjectiveUCB(width=...)", low=0)
-        require_count(self.samples, "ObjectiveUCB(samples=...)", low=2)
+        require_count(self.samples, "ObjectiveUCB(samples=...)", low=2, high=MOST)
 
     def build(self, belief: Belief) -> Score:
         """The bound that the objective allows for."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.errors import require, require_count
+from allweather.errors import MOST, require, require_count
 from allweather.objectives import Band
 from allweather.surrogates import Paths
 
@@ -24,7 +24,7 @@ class Thompson(Acquisition):
     """Random cosines that make the prior's sample."""
 
     def __post_init__(self) -> None:
-        require_count(self.features, "Thompson(features=...)", low=1)
+        require_count(self.features, "Thompson(features=...)", low=1, high=MOST)
 
     def build(self, belief: Belief) -> Score:
         """The sampled function's objective."""
@@ -76,7 +76,7 @@ class FourierThompson(Thompson):
     """Whether each frequency has a cosine and a sine, with a weight for each, or one cosine of random phase."""
 
     def __post_init__(self) -> None:
-        require_count(self.features, "FourierThompson(features=...)", low=1)
+        require_count(self.features, "FourierThompson(features=...)", low=1, high=MOST)
         require(isinstance(self.pairs, bool), "FourierThompson(pairs=...)", "be True or False", self.pairs)
 
     def _path(self, belief: Belief) -> Paths:

@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
-from allweather.cli.app import app, print_line
+from allweather.cli.app import app, print_error, print_line
 from allweather.cli.files import read_file, write_new_file
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.errors import InvalidInput, require
 from allweather.storage import Database, Journal, export_lines, import_lines
+from allweather.storage.salvage import salvage_lines
 from allweather.storage.stored_study import StoredStudy
 
 MAX_FILE = 1_000_000_000
@@ -26,13 +27,21 @@ def export(
     shared: SharedOptions,
     file: Annotated[Path | None, typer.Argument(help="a new file; default: standard output")] = None,
     csv: Annotated[bool, typer.Option("--csv", help="only the trials, as a table")] = False,
+    salvage: Annotated[bool, typer.Option("--salvage", help="what can be read of a damaged study")] = False,
 ) -> None:
     """Write a study as JSON lines, which `import` reads, or its trials as a CSV table.
 
     Example: allweather export kiosk.jsonl
     """
     require(file is not None or not shared.as_json, "export --json", "name a file for the study", "no file name")
-    if csv:
+    require(not (csv and salvage), "export --salvage", "be given without --csv", "both")
+    if salvage:
+        journal = shared.journal()
+        lines, lost = salvage_lines(journal)
+        text = "".join(f"{line}\n" for line in lines)
+        left_out = f"{len(lost)} events cannot be used and are left out: {', '.join(map(str, lost[:20]))}"
+        print_error(left_out if lost else "Nothing is damaged: all events can be used.")
+    elif csv:
         stored = shared.stored()
         journal, text = stored.journal, stored.history.table().to_csv()
     else:

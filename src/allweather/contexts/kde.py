@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 from allweather.contexts.base import Reference, seen, sobol, with_unseen
 from allweather.contexts.empirical import merged
 from allweather.contexts.learned import EQUAL, LearnedModel, point_masses
-from allweather.errors import require, require_count, require_number
+from allweather.errors import MOST, require, require_count, require_number
 from allweather.space import Box, Context, Real
 
 
@@ -49,8 +49,8 @@ class KDE(LearnedModel):
     box: Box | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "KDE(samples=...)", low=1)
-        require_count(self.unseen, "KDE(unseen=...)")
+        require_count(self.samples, "KDE(samples=...)", low=1, high=MOST)
+        require_count(self.unseen, "KDE(unseen=...)", high=MOST)
         require(self.bounds in ("reflect", "clip"), "KDE(bounds=...)", "be 'reflect' or 'clip'", self.bounds)
         if self.bandwidth not in (None, "silverman"):
             require_number(self.bandwidth, "KDE(bandwidth=...)", above=0)

@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 
 from allweather._utils.tensors import as_tensor
 from allweather.contexts.base import ContextModel, Reference, sobol, with_unseen
-from allweather.errors import InvalidInput, require, require_count
+from allweather.errors import MOST, InvalidInput, require, require_count
 from allweather.space import Box, Context, Real
 
 Sampler = Callable[[int, np.random.Generator], Any]
@@ -43,8 +43,8 @@ class Known(ContextModel):
     box: Box | None = None
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "Known(samples=...)", low=1)
-        require_count(self.unseen, "Known(unseen=...)")
+        require_count(self.samples, "Known(samples=...)", low=1, high=MOST)
+        require_count(self.unseen, "Known(unseen=...)", high=MOST)
         if not _is_sampler(self.law):
             self._laws()
 

@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 
 from allweather.contexts.base import ContextModel, Reference, seen, sobol
 from allweather.contexts.learned import EQUAL, dirichlet
-from allweather.errors import require_count
+from allweather.errors import MOST, require_count
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Uniform(ContextModel):
     samples: int = 1024
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "Uniform(samples=...)", low=1)
+        require_count(self.samples, "Uniform(samples=...)", low=1, high=MOST)
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Sobol points of the box, equally weighted."""
@@ -49,7 +49,7 @@ class MeanBox(ContextModel):
     """Whether intervals account for how few contexts the box is learned from."""
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "MeanBox(samples=...)", low=1)
+        require_count(self.samples, "MeanBox(samples=...)", low=1, high=MOST)
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Sobol points of the box `mean +- standard deviation`, equally weighted."""

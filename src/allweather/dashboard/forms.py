@@ -123,8 +123,8 @@ class Form:
             role: `context` or `decision`, the prefix of the field names.
             variables: the variables by name.
         """
-        entered = {name: self.fields.get(f"{role}:{name}", "").strip() for name in variables}
-        found = {name: value(text, variables[name], f"{role} {name}") for name, text in entered.items() if text}
+        entered = {name: self.fields.get(f"{role}:{name}", "") for name in variables}
+        found = {name: value(text, variables[name], f"{role} {name}") for name, text in entered.items() if text.strip()}
         return found or None
 
     def outcomes(self) -> list[float] | None:

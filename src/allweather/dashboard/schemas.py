@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Depends, Path
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 from starlette.requests import Request
 
 from allweather.dashboard.responses import decode_segment
@@ -21,7 +21,7 @@ Cell = (
     StrictBool
     | Annotated[StrictInt, Field(ge=-WHOLE, le=WHOLE)]
     | Annotated[StrictFloat, Field(allow_inf_nan=False)]
-    | Annotated[StrictStr, Field(max_length=200)]
+    | Annotated[StrictStr, Field(max_length=1000)]
 )
 """Value of a variable."""
 Row = Annotated[dict[Annotated[str, Field(max_length=200)], Cell], Field(max_length=200)]
@@ -43,7 +43,16 @@ def study_of(
 
 
 CurrentStudy = Annotated[OpenStudy, Depends(study_of)]
-TrialNumber = Annotated[int, Path(ge=0, le=10**9, description="the trial's number")]
+
+
+def _digits(text: Any) -> Any:
+    """Refuse what Python reads as a whole number and nobody else does, such as 1_0."""
+    if isinstance(text, str) and not (text.isascii() and text.isdigit()):
+        raise ValueError("must be a whole number")
+    return text
+
+
+TrialNumber = Annotated[int, BeforeValidator(_digits), Path(ge=0, le=10**9, description="the trial's number")]
 
 
 class Model(BaseModel):

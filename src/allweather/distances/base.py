@@ -23,6 +23,10 @@ CUTS = 60
 """An upper limit on the number of tangents that a search for a radius uses."""
 
 
+EXTREME = 2.0**200
+"""Rows whose values range over more than this, or less than its inverse, are scaled before their squares are taken."""
+
+
 class Worst(NamedTuple):
     """The worst expectation within a radius, for a batch of decisions."""
 
@@ -95,9 +99,13 @@ class Distance(Named, ABC):
         flat = values.reshape(-1, n)
         rows = self._rows(n)
         radii = self._radius_for(leading, radius).to(flat.device)
-        blocks = zip(flat.split(rows), radii.split(rows), strict=True)
+        scale = _extreme_scale(flat.detach())
+        scaled = flat if scale is None else flat / scale / scale
+        blocks = zip(scaled.split(rows), radii.split(rows), strict=True)
         parts = zip(*(self._solve(v, reference, r) for v, r in blocks), strict=True)
         value, slope, weights = (part[0] if len(part) == 1 else torch.cat(part) for part in parts)
+        if scale is not None:
+            value, slope = (part * scale[:, 0] * scale[:, 0] for part in (value, slope))
         value = with_gradient(value, lambda: weights, flat)
         return Worst(value.reshape(leading), slope.reshape(leading), weights.reshape(values.shape))
 
@@ -222,3 +230,14 @@ class Distance(Named, ABC):
         )
         require(fits, f"{name}.worst_case(radius=...)", f"be one number or {tuple(leading)}", tuple(tensor.shape))
         return tensor.expand(leading).reshape(-1)
+
+
+def _extreme_scale(values: Tensor) -> Tensor | None:  # (b, n)
+    """The root (b, 1) of what to divide each row by, a power of two; None where no row's range is extreme."""
+    low, high = values.aminmax(dim=-1, keepdim=True)
+    half = high / 2 - low / 2
+    extreme = (half > 0) & ((half > EXTREME) | (half < 1 / EXTREME))
+    if not bool(extreme.any()):
+        return None
+    exponent = torch.frexp(half).exponent.to(values.dtype)
+    return torch.where(extreme, (exponent / 2).floor(), 0.0).exp2()

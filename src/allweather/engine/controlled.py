@@ -84,6 +84,15 @@ class ControlledEngine:
         sets = [", ".join(split.control.variables) for split, _ in self.sides.values()]
         return [*side.kinds(), type(self.rule).__name__, *sets]
 
+    def part_kinds(self) -> dict[str, str]:
+        """Return the kinds of the other parts, the costs and the budget, for a study that stores them."""
+        _, side = next(iter(self.sides.values()))
+        costs = [
+            f"{', '.join(split.control.variables)}: {float(split.control.cost)}" for split, _ in self.sides.values()
+        ]
+        budget = "" if self.budget is None else str(float(self.budget))
+        return {**side.part_kinds(), "costs": "; ".join(costs), "budget": budget}
+
     @property
     def seed(self) -> int:
         """The seed of the study."""

@@ -108,6 +108,12 @@ class Engine:
         """Return the names of the parts that a stored study must be resumed with."""
         return [type(part).__name__ for part in (self.parts.objective, self.parts.acquisition)]
 
+    def part_kinds(self) -> dict[str, str]:
+        """Return the kinds of the other parts, which a study that stores them must be resumed with."""
+        distance = getattr(self.parts.objective, "distance", None)
+        given = {"context": self.parts.context, "surrogate": self.parts.surrogate, "distance": distance}
+        return {name: "" if part is None else type(part).__name__ for name, part in given.items()}
+
     def decide(self, history: History, situation: Situation) -> Plan:
         """Return the next decision, and the hyperparameters it was chosen with."""
         if len(history.complete) < self.initial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ from allweather.serialization import Arguments
 from allweather.space import LinearConstraint, Row, Space
 from allweather.trials import History, Trial
 
+MOST_INITIAL = 10_000
+"""Decisions that are spread over the space before the surrogate is used, at most: more are a design, not a study."""
 SIGNS = {"maximize": 1, "minimize": -1}
 COLUMNS = ("value", "state", "trial", "believed", "worst", "left", "cost", "control", "frontier")
 """Columns of tables that have a column per variable too."""
@@ -97,7 +100,17 @@ class EngineFactory:
     def identity(self, engine: Engine | ControlledEngine) -> dict[str, str]:
         """Return what must be the same when a study is resumed: of its parts the kinds, which later releases keep."""
         given = {"space": repr(self.space), "direction": self.direction, "seed": str(self.seed)}
-        return {**given, "method": "; ".join(engine.kinds())}
+        limits = [
+            (sorted((name, float(each)) for name, each in limit.coefficients.items()), limit.lower, limit.upper)
+            for limit in self.limits
+        ]
+        bounds = "; ".join(f"{_optional(low)} to {_optional(high)} of {names}" for names, low, high in limits)
+        found = {**given, "method": "; ".join(engine.kinds()), **engine.part_kinds(), "constraints": bounds}
+        encoded = self._encoded
+        if encoded is None:
+            return {**found, "candidates": ""}
+        digest = hashlib.sha256(encoded.numpy().tobytes()).hexdigest()[:12]
+        return {**found, "candidates": f"{len(encoded)} rows ({digest})"}
 
     def law_names(self, control: Control | None) -> list[str]:
         """Return the variables that laws given by order are about."""
@@ -117,6 +130,10 @@ class EngineFactory:
         )
 
 
+def _optional(bound: float | None) -> str:
+    return "any" if bound is None else str(float(bound))
+
+
 def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:
     """Refuse a number of initial decisions or a seed that is none.
 
@@ -125,9 +142,9 @@ def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:
         seed: of the random numbers.
         caller: what the user called, for errors.
     """
-    require_count(seed, f"{caller}(seed=...)")
+    require_count(seed, f"{caller}(seed=...)", high=2**63 - 1)
     if initial is not None:
-        require_count(initial, f"{caller}(initial=...)", low=1)
+        require_count(initial, f"{caller}(initial=...)", low=1, high=MOST_INITIAL)
 
 
 def propose(

@@ -11,6 +11,7 @@ from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput, is_number, require
 
 DEEPEST = 16
+LARGEST = 1.7e308
 LONGEST = 1000
 """Characters of a text: a spec holds names and numbers, not files."""
 
@@ -87,7 +88,7 @@ def below(where: str, key: str) -> str:
 
 
 def require_plain(value: Any, where: str, depth: int = 0) -> None:
-    """Refuse what JSON cannot hold or nobody means: dates, NaN, control characters, very long texts."""
+    """Refuse what JSON cannot hold or nobody means: dates, NaN, control characters in keys, very long texts."""
     require(depth < DEEPEST, where, f"be nested less than {DEEPEST} times", "more")
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -98,10 +99,11 @@ def require_plain(value: Any, where: str, depth: int = 0) -> None:
         for inner in value:
             require_plain(inner, where, depth + 1)
     elif isinstance(value, str):
-        fits = value.isprintable() and len(value) <= LONGEST
-        require(fits, where, f"be up to {LONGEST} printable characters", value)
+        require(len(value) <= LONGEST, where, f"be up to {LONGEST} characters", value)
+        encoded = not any("\ud800" <= each <= "\udfff" for each in value)
+        require(encoded, where, "be a text that UTF-8 can encode", value)
     else:
-        finite = is_number(value) and abs(value) < 1e300 and math.isfinite(value)
+        finite = is_number(value) and abs(value) <= LARGEST and math.isfinite(value)
         require(isinstance(value, bool) or finite, where, "hold finite numbers, texts and truth values", value)
 
 

@@ -36,8 +36,6 @@ def decode_space(tables: Mapping[str, Any], where: str) -> Space:
 
 
 def _encode_variable(name: str, variable: Variable) -> dict[str, Any]:
-    if not name.isidentifier():
-        raise no_plain_form("variables", name)
     if isinstance(variable, Context):
         return {**_encode_variable(name, variable.variable), "context": True}
     if isinstance(variable, Choice):
@@ -62,8 +60,6 @@ def decode_variable(name: str, table: Any, where: str) -> Variable:
         >>> decode_variable("pots", {"type": "integer", "lower": 1, "upper": 8}, "kiosk.toml: variables.pots")
         Integer(lower=1, upper=8)
     """
-    # Names become columns of tables, environment variables and words of a command line.
-    require(name.isidentifier(), where, "be named by letters, digits and _, a letter first", name)
     require(isinstance(table, dict), where, "be a table", table)
     kind = table.get("type", "choice" if "options" in table else "real")
     if kind not in TYPES:

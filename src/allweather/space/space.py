@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 __all__ = ["Box", "Choice", "Context", "Integer", "Real", "Space", "Variable"]
 
 Row = Mapping[str, Any]
+LONGEST_NAME = 200
+"""Characters of a variable's name."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,10 @@ class Space:
         (['order'], ['demand'])
     """
 
-    def __init__(self, **variables: Variable) -> None:
+    def __init__(self, /, **variables: Variable) -> None:
         for name, variable in variables.items():
+            fits = name.isprintable() and 0 < len(name) <= LONGEST_NAME and name == name.strip()
+            require(fits, "Space(...)", f"name variables by up to {LONGEST_NAME} printable characters", name)
             require(
                 isinstance(variable, Variable),
                 f"Space({name}=...)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,14 +22,18 @@ def assignments(pairs: Sequence[str], variables: Mapping[str, Variable], option:
     """
     found: dict[str, Value] = {}
     for pair in pairs:
+        whole = [each for each in variables if pair.startswith(f"{each}=")]
         name, equals, text = pair.partition("=")
+        if whole:  # a name may hold an equals sign
+            name = max(whole, key=len)
+            text = pair[len(name) + 1 :]
         name = name.strip()
         require(bool(equals), option, "be name=value, such as demand=3", pair)
         require(len(name) <= LONGEST, option, f"name a variable in at most {LONGEST} characters", name)
         if name not in variables:
             raise unknown(option, name, variables)
         require(name not in found, option, f"say {name} once", pair)
-        found[name] = value(text.strip(), variables[name], f"{option} {name}=...")
+        found[name] = value(text, variables[name], f"{option} {name}=...")
     return found
 
 
@@ -36,12 +41,28 @@ def value(text: str, variable: Variable, where: str) -> Value:
     """Parse text as a value of a variable."""
     inner = variable.variable if isinstance(variable, Context) else variable
     if isinstance(inner, Choice):
-        options = {str(option): option for option in inner.options}
-        if text not in options:
-            raise InvalidInput(where=where, requirement=f"be one of {', '.join(options)}", received=text)
-        return options[text]
-    found = number(text, where)
+        return option_of(text, inner, where)
+    found = number(text.strip(), where)
     return int(found) if isinstance(inner, Integer) and found.is_integer() else found
+
+
+def option_of(text: str, choice: Choice, where: str) -> Value:
+    r"""Return the option that a text names; spaces may differ, since a browser changes line ends.
+
+    Example:
+        >>> option_of("a\r\nb", Choice("a\nb", "c"), "wood")
+        'a\nb'
+    """
+    options: dict[str, Value] = {}
+    others = {str(option) for option in choice.options if not isinstance(option, str)}
+    for option in choice.options:  # text that a number has too is in quotes
+        options[json.dumps(option) if isinstance(option, str) and option in others else str(option)] = option
+    if text in options:
+        return options[text]
+    alike = [each for each in options if each.split() == text.split()]
+    if len(alike) != 1:
+        raise InvalidInput(where=where, requirement=f"be one of {', '.join(options)}", received=text)
+    return options[alike[0]]
 
 
 def describe(variable: Variable) -> str:

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Value = float | int | str | bool
+LARGEST = 1.7e308
+MOST_ORDERS = 300
+"""Of magnitude, on a logarithmic scale: the ratio of the bounds is a finite number."""
+LONGEST_OPTION = 1000
+"""Characters of an option."""
 
 
 class Variable(ABC):
@@ -59,6 +64,8 @@ class Real(Variable):
     def __post_init__(self) -> None:
         _require_bounds(self)
         require(not self.log or self.lower > 0, "Real(log=True, lower=...)", "be positive", self.lower)
+        orders = math.log10(self.upper) - math.log10(self.lower) if self.log else 0.0
+        require(orders <= MOST_ORDERS, "Real(log=True)", f"span at most {MOST_ORDERS} orders of magnitude", orders)
 
     def encode(self, value: Any, where: str) -> list[float]:
         """Position between the bounds."""
@@ -96,12 +103,15 @@ class Integer(Variable):
     def __post_init__(self) -> None:
         _require_bounds(self)
         whole = isinstance(self.lower, Integral) and isinstance(self.upper, Integral)
-        require(whole, "Integer(lower=..., upper=...)", "be whole numbers", (self.lower, self.upper))
+        bounds = (self.lower, self.upper)
+        require(whole, "Integer(lower=..., upper=...)", "be whole numbers", bounds)
+        exact = all(abs(bound) <= 2**53 for bound in bounds)
+        require(exact, "Integer(lower=..., upper=...)", "be between -2**53 and 2**53", bounds, "shift or rescale it")
 
     def encode(self, value: Any, where: str) -> list[float]:
         """Position between the bounds."""
         _require_inside(self, value, where)
-        require(float(value).is_integer(), where, "be a whole number", value)
+        require(value == int(value), where, "be a whole number", value)
         return [(int(value) - self.lower) / (self.upper - self.lower)]
 
     def decode(self, unit: Sequence[float]) -> int:
@@ -128,12 +138,16 @@ class Choice(Variable):
     options: tuple[Value, ...]
 
     def __init__(self, *options: Value) -> None:
+        options = tuple(own_type(option) for option in options)
         object.__setattr__(self, "options", options)
         for option in options:
             named = isinstance(option, (str, Integral)) or (is_number(option) and math.isfinite(option))
             require(named, "Choice(...)", "name its options by text, numbers or truth values", option)
         distinct = len(set(options)) == len(options)
         require(len(options) >= 2 and distinct, "Choice(...)", "name two or more distinct options", options)
+        longest = max(len(str(option)) for option in options)
+        fits = longest <= LONGEST_OPTION
+        require(fits, "Choice(...)", f"name options of up to {LONGEST_OPTION} characters", f"{longest} characters")
 
     @property
     def columns(self) -> int:
@@ -190,17 +204,23 @@ class Context(Variable):
 
 
 def _require_bounds(variable: Real | Integer) -> None:
-    name = type(variable).__name__
+    where = f"{type(variable).__name__}(lower=..., upper=...)"
+    for name in ("lower", "upper"):
+        object.__setattr__(variable, name, own_type(getattr(variable, name)))
     bounds = (variable.lower, variable.upper)
-    numbers = all(is_number(b) and math.isfinite(b) for b in bounds)
-    require(
-        numbers and bounds[0] < bounds[1],
-        f"{name}(lower=..., upper=...)",
-        "be finite, lower below upper",
-        bounds,
-    )
+    numbers = all(is_number(b) and abs(b) <= LARGEST and math.isfinite(b) for b in bounds)
+    require(numbers and bounds[0] < bounds[1], where, "be finite, lower below upper", bounds)
+    width = float(bounds[1]) - float(bounds[0])
+    steps = math.isfinite(width) and width >= 1000 * math.ulp(max(abs(float(b)) for b in bounds))
+    whole = isinstance(variable, Integer) and max(abs(b) for b in bounds) <= 2**53
+    require(steps or whole, where, "be a range that floating-point numbers resolve", bounds, "shift or rescale it")
+
+
+def own_type(value: Any) -> Any:
+    """Return NumPy's scalars in Python's own types, and everything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _require_inside(variable: Real | Integer, value: Any, where: str) -> None:
-    inside = is_number(value) and variable.lower <= float(value) <= variable.upper
+    inside = is_number(value) and variable.lower <= value <= variable.upper
     require(inside, where, f"be a number in [{variable.lower:g}, {variable.upper:g}]", value)

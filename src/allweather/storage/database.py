@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import ArgumentError, DatabaseError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, IntegrityError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from allweather.errors import Conflict, InvalidInput, StorageError, require
+from allweather.errors import Conflict, StorageError, require
+from allweather.storage.address import malformed_address, parse_address, shown_address, sqlite_file
 from allweather.storage.file_lock import locked
 from allweather.storage.migrations import VERSION
+from allweather.storage.turns import take_turn
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 727_407
@@ -27,60 +32,112 @@ class Database:
     """Studies in SQLite (`sqlite:///file.db`) or PostgreSQL (`postgresql+psycopg://...`)."""
 
     def __init__(self, url: str) -> None:
+        parsed = parse_address(url)
+        self.address = shown_address(parsed)
+        kept = parsed.database not in (None, "") and ":memory:" not in str(parsed.database)
+        require(kept, "storage", "name a file or a database", self.address)
+        self._file: Path | None = None
+        self.read_only = False
         try:
-            parsed = sa.make_url(url)
-            kept = parsed.database not in (None, "") and ":memory:" not in str(parsed.database)
-            require(kept, "storage", "name a file or a database", parsed.render_as_string(hide_password=True))
+            if parsed.get_backend_name() == "sqlite":
+                self._file = sqlite_file(parsed)
+                self.read_only = self._file.is_file() and not _is_writable(self._file)
+                parsed = _read_only(parsed, self._file) if self.read_only else parsed
             self.engine: Engine = sa.create_engine(parsed, **_options(parsed))
-        except (ArgumentError, NoSuchModuleError, ImportError, ValueError) as trouble:
-            if isinstance(trouble, InvalidInput):
-                raise
-            shown = f"{str(url).partition('://')[0]}://..." if "@" in str(url) else repr(url)  # it may hold a password
-            raise InvalidInput(
-                f"must be a database's address such as sqlite:///study.db, got {shown}", where="storage"
-            ) from trouble
-        self.address = parsed.render_as_string(hide_password=True)
-        self._file = Path(parsed.database or "").absolute().resolve()
-        if parsed.get_backend_name() == "sqlite":
-            _configure_sqlite(self.engine)
+        except (NoSuchModuleError, ImportError, ValueError) as trouble:
+            raise malformed_address(url) from trouble
+        except OSError as trouble:
+            raise StorageError(f"{self.address}: it cannot be opened ({trouble.strerror})") from trouble
+        if self._file is not None:
+            _configure_sqlite(self.engine, self.read_only)
+        self._identity: tuple[int, int] | None = None
         self._update()
+        self._identity = self._identify()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A write transaction, committed whole or not at all."""
+        if self.read_only:
+            raise StorageError(f"{self.address}: {EXPLANATIONS['read-only']}")
+        self._require_same_file()
         with self._translated(), self.engine.connect() as connection:
             connection = connection.execution_options(writing=True)
             with connection.begin():
                 yield connection
+                self._require_same_file()  # once more, before it is acknowledged
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for reading."""
+        self._require_same_file()
         with self._translated(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def turn(self, study: int) -> Iterator[None]:
         """Hold the turn of a study, once no other worker does; a worker that dies releases it."""
-        if self.engine.dialect.name == "postgresql":
-            with self._translated():
-                connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-                connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK, study)))
-            try:
-                yield
-            finally:
-                with suppress(SQLAlchemyError):  # a lost turn costs others time, not outcomes
-                    connection.close()
-        else:
+        if self._file is not None:
+            self._require_same_file()
             with locked(Path(f"{self._file}.{study}.turn")):
                 yield
+            return
+        with self._translated():
+            connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+        def attempt() -> bool:
+            with self._translated():
+                return bool(connection.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK, study))).scalar())
+
+        def holder() -> str:
+            with self._translated():
+                return f"connection {connection.execute(HOLDER, {'lock': LOCK, 'study': study}).scalar()}"
+
+        def release() -> None:
+            with suppress(SQLAlchemyError):  # a lost turn costs others time, not outcomes
+                connection.execute(sa.select(sa.func.pg_advisory_unlock(LOCK, study)))
+
+        try:
+            with take_turn(attempt, holder, release):
+                yield
+        finally:
+            with suppress(SQLAlchemyError):
+                connection.close()
+
+    def now(self, connection: Connection) -> float:
+        """The time by the database's clock, in seconds since 1970: SQLite's is this machine's."""
+        if self._file is not None:
+            return time.time()
+        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
 
+    def _identify(self) -> tuple[int, int] | None:
+        """Device and number of the database's file; None where it is a server."""
+        if self._file is None:
+            return None
+        try:
+            found = self._file.stat()
+        except OSError:
+            return (0, 0)
+        return found.st_dev, found.st_ino
+
+    def _require_same_file(self) -> None:
+        """Refuse to work on a file that has another's name now, or none: what is written there would be gone."""
+        if self._identity is not None and self._identify() != self._identity:
+            raise StorageError(
+                f"{self.address}: the file was deleted or replaced while it was open; nothing of this call was "
+                "written. Put the file back, or open the study (start the dashboard, the worker) again to use the "
+                "present one"
+            )
+
     def _update(self) -> None:
         """Upgrade an older schema; refuse a newer one."""
+        if self._file is None or self._file.exists():
+            with self.reading() as connection:
+                if _schema_version(connection) == [VERSION]:
+                    return
         with self.writing() as connection:
             if _schema_version(connection) != [VERSION]:
                 self._migrate(connection)
@@ -131,20 +188,42 @@ def _schema_version(connection: Connection) -> list[str]:
     return list(connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars())
 
 
+HOLDER = sa.text(
+    "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = :lock AND objid = :study"
+)
+
+
 def _options(url: sa.URL) -> dict[str, Any]:
     if url.get_backend_name() == "sqlite":
-        return {"connect_args": {"timeout": BUSY_TIMEOUT}}
-    return {"poolclass": NullPool}  # a connection that waits for the next ask may be dead by then
+        return {"connect_args": {"timeout": BUSY_TIMEOUT}, "max_overflow": -1}
+    options: dict[str, Any] = {"poolclass": NullPool}  # a connection that waits for the next ask may be dead by then
+    if url.get_backend_name() == "postgresql" and "options" not in url.query:
+        # A worker that is suspended while it writes must not stop the others for ever.
+        limits = {"lock_timeout": BUSY_TIMEOUT, "idle_in_transaction_session_timeout": 2 * BUSY_TIMEOUT}
+        options["connect_args"] = {"options": " ".join(f"-c {name}={1000 * each}" for name, each in limits.items())}
+    return options
 
 
-def _configure_sqlite(engine: Engine) -> None:
+def _is_writable(file: Path) -> bool:
+    """Return whether this process may write a database: its file, and the log beside it."""
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
+
+
+def _read_only(url: sa.URL, file: Path) -> sa.URL:
+    """Return the address that opens a file for reading only; without a log beside it, nothing can change it."""
+    log = Path(f"{file}-wal")
+    fixed = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
+    return url.set(database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true", **fixed})
+
+
+def _configure_sqlite(engine: Engine, read_only: bool) -> None:
     """Set the write-ahead log, full synchronisation before a commit is acknowledged, and exclusive writers."""
 
     @sa.event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions begin where SQLAlchemy says
         cursor = connection.cursor()
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for pragma in () if read_only else ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
@@ -162,6 +241,7 @@ EXPLANATIONS = {
     "not a database": "it is not a SQLite database, or it is damaged; restore a backup, or export what can be read",
     "malformed": "it is damaged; restore a backup, or export what can be read",
     "disk I/O": "the disk failed; nothing of this call was acknowledged",
+    "lock timeout": f"another worker has been writing for more than {BUSY_TIMEOUT} seconds",
     "locked": f"another worker has been writing for more than {BUSY_TIMEOUT} seconds",
     "connection": "the connection was lost; nothing of this call was acknowledged, so it can be repeated",
     "terminat": "the connection was lost; nothing of this call was acknowledged, so it can be repeated",

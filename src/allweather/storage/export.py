@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from allweather.errors import Conflict, InvalidInput, is_number, require
+from allweather.errors import Conflict, InvalidInput, is_number, require, require_number
+from allweather.serialization.fields import stored_fields
+from allweather.serialization.spaces import decode_space
 from allweather.storage.memory import MemoryJournal, require_name
 from allweather.storage.migrations import VERSION
+from allweather.storage.storage import stored_space
 from allweather.trials.events import Event
+from allweather.trials.imported import check_events
+from allweather.trials.validation import Validator
 
 if TYPE_CHECKING:
     from allweather.storage.database import Database
@@ -21,10 +26,20 @@ FORMAT = "allweather-journal"
 
 def export_lines(journal: Journal | MemoryJournal) -> Iterator[str]:
     """The study as lines of JSON, the first of which says what they are."""
-    yield json.dumps({"format": FORMAT, "version": VERSION, "name": journal.name, "recipe": journal.recipe})
+    yield header_line(journal.name, journal.recipe)
     for event in journal.read():
-        fields: dict[str, Any] = {"number": event.number, "kind": event.kind, "trial": event.trial}
-        yield json.dumps({**fields, "at": event.at, "worker": event.worker, "payload": event.payload})
+        yield event_line(event)
+
+
+def header_line(name: str, document: dict[str, Any]) -> str:
+    """Return the first line of an exported study."""
+    return json.dumps({"format": FORMAT, "version": VERSION, "name": name, "recipe": document})
+
+
+def event_line(event: Event) -> str:
+    """Return an event as a line of an exported study."""
+    fields: dict[str, Any] = {"number": event.number, "kind": event.kind, "trial": event.trial}
+    return json.dumps({**fields, "at": event.at, "worker": event.worker, "payload": event.payload})
 
 
 def import_lines(database: Database, lines: Iterable[str], name: str | None = None) -> str:
@@ -44,18 +59,43 @@ def import_lines(database: Database, lines: Iterable[str], name: str | None = No
     chosen = head.get("name") if name is None else name
     require_name(chosen)
     written = [_event(row, number) for number, row in enumerate(rows[1:], start=1)]
+    document = head.get("recipe") or {}
+    _check_study(document, str(chosen), written)
     try:
-        Journal.create(database, str(chosen), head.get("recipe") or {}, written)
+        Journal.create(database, str(chosen), document, written)
     except Conflict:
         requirement = f"be new in {database.address}"
         raise InvalidInput(where="import_lines(name=...)", requirement=requirement, received=chosen) from None
     return str(chosen)
 
 
+def _check_study(document: Any, name: str, written: Sequence[Event]) -> None:
+    """Refuse a study whose header contradicts itself, or whose events its variables do not allow."""
+    where = "import_lines(lines=...) line 1"
+    require(isinstance(document, dict), where, "say what the study was made with as an object", document)
+    said, spec = document.get("study", {}), document.get("recipe")
+    require(isinstance(said, dict) and isinstance(spec, dict | None), where, "hold objects", document)
+    for key in ("seed", "direction") if spec is not None else ():
+        same = key not in spec or key not in said or str(spec[key]) == said[key]
+        require(same, f"{where}: {key}", f"be {said.get(key)!r}, as the study says", spec.get(key))
+    if spec is not None and "expire" in spec:
+        require_number(spec["expire"], f"{where}: expire", above=0)
+    space = stored_space(document, name)
+    if space is None:
+        if spec is not None:
+            decode_space(stored_fields(spec, where)["variables"], where)  # says what is wrong with it
+        return
+    controlled = "control" in (spec or {}) or any(
+        row.get("cost") is not None for event in written if event.kind == "asked" for row in [event.payload]
+    )
+    place = "import_lines(lines=...) line {}".format
+    check_events(written, Validator(space, controlled), lambda event: place(event.number + 1))
+
+
 def _parsed(line: str, number: int) -> dict[str, Any]:
     try:
         row = json.loads(line)
-    except ValueError as trouble:
+    except (ValueError, RecursionError) as trouble:
         raise InvalidInput(f"line {number} is not JSON: {trouble}", where="import_lines(lines=...)") from None
     require(isinstance(row, dict), f"import_lines(lines=...) line {number}", "be an object", row)
     return dict(row)

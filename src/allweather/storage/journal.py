@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -63,6 +64,13 @@ class Journal:
         """The database's address, without password."""
         return self._database.address
 
+    @cached_property
+    def key(self) -> str:
+        """Identifies the study, in every process and under every address of the database."""
+        with self._database.reading() as connection:
+            made = connection.execute(sa.select(studies.c.created).where(studies.c.id == self._study)).scalar_one()
+        return f"{self.name} {made!r}"
+
     @property
     def recipe(self) -> dict[str, Any]:
         """What the study was made with."""
@@ -77,7 +85,20 @@ class Journal:
             chosen = chosen.where(events.c.trial == trial)
         with self._database.reading() as connection:
             rows = connection.execute(chosen.order_by(events.c.number)).all()
-        return [_event(row) for row in rows]
+        return [_event(row, self.name) for row in rows]
+
+    def read_readable(self) -> tuple[list[Event], list[int]]:
+        """The events that can be read, in order, and the numbers of those that cannot."""
+        chosen = sa.select(events).where(events.c.study == self._study).order_by(events.c.number)
+        with self._database.reading() as connection:
+            rows = connection.execute(chosen).all()
+        found, lost = [], []
+        for row in rows:
+            try:
+                found.append(_event(row, self.name))
+            except StorageError:
+                lost.append(int(row.number))
+        return found, lost
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
         """Write events, all or none, by a writer that has seen the first `seen` ones; return them numbered.
@@ -98,7 +119,7 @@ class Journal:
                 raise Conflict(f"{self.name}: another worker wrote first")
             first = self._last(connection) + 1
             worker = f"{socket.gethostname()}:{os.getpid()}"[:200]
-            now = time.time()
+            now = self._database.now(connection)
             numbered = [
                 replace(event, number=first + place, at=now, worker=worker) for place, event in enumerate(written)
             ]
@@ -111,6 +132,11 @@ class Journal:
         """Hold the turn to decide: workers take turns, so that none computes in vain; a dead worker loses its turn."""
         with self._database.turn(self._study):
             yield
+
+    def now(self) -> float:
+        """The time by the database's clock, in seconds since 1970."""
+        with self._database.reading() as connection:
+            return self._database.now(connection)
 
     def _last(self, connection: Connection) -> int:
         newest = sa.select(sa.func.max(events.c.number)).where(events.c.study == self._study)
@@ -141,5 +167,19 @@ def _written(payload: dict[str, Any]) -> str:
     return text
 
 
-def _event(row: Any) -> Event:
-    return Event(row.kind, json.loads(row.payload), row.trial, row.number, row.at, row.worker)
+def _event(row: Any, name: str) -> Event:
+    try:
+        payload = json.loads(row.payload)
+        if not isinstance(payload, dict):
+            raise ValueError("no object")
+    except (ValueError, TypeError, RecursionError):
+        raise damaged(name, row.number) from None
+    return Event(row.kind, payload, row.trial, row.number, row.at, row.worker)
+
+
+def damaged(name: str, number: int) -> StorageError:
+    """Return the error for an event that cannot be read."""
+    return StorageError(
+        f"the study {name!r} is damaged: its event {number} cannot be read; restore a backup, or save what can be read "
+        f"with `allweather export --salvage --study {name}`"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ class MemoryJournal:
     """The events of a study that ends with the program."""
 
     def __init__(self, name: str = "study", recipe: dict[str, Any] | None = None) -> None:
-        self.name, self.recipe = name, recipe or {}
+        self.name, self.recipe, self.key = name, recipe or {}, uuid.uuid4().hex
         self._events: list[Event] = []
 
     def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
@@ -34,6 +35,10 @@ class MemoryJournal:
     def turn(self) -> Iterator[None]:
         """A context without waiting: there is only one worker."""
         yield
+
+    def now(self) -> float:
+        """The time, in seconds since 1970."""
+        return time.time()
 
     @property
     def last(self) -> int:

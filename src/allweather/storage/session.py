@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from numbers import Integral
 from typing import Protocol
 
-from allweather.errors import Conflict
+from allweather.errors import Conflict, StorageError, require
 from allweather.storage.memory import MemoryJournal
 from allweather.trials.events import Event
 from allweather.trials.history import History
@@ -22,6 +21,10 @@ class Writable(Protocol):
     """What a session needs of a journal."""
 
     @property
+    def key(self) -> str:
+        """Identifies the study."""
+
+    @property
     def last(self) -> int:
         """The number of the newest event."""
 
@@ -30,6 +33,9 @@ class Writable(Protocol):
 
     def append(self, seen: int, events: Sequence[Event]) -> list[Event]:
         """Write events, or fail with `Conflict` if the first `seen` are not all that matter; return them numbered."""
+
+    def now(self) -> float:
+        """The time by the clock that events are stamped with, in seconds since 1970."""
 
     def turn(self) -> AbstractContextManager[None]:
         """A context in which no other worker decides."""
@@ -56,7 +62,14 @@ class Session:
     def history(self) -> History:
         """All that has happened."""
         with self._deciding:
-            self._replay = self._replay.after(self.journal.read(self._replay.seen))
+            events = self.journal.read(self._replay.seen)
+            try:
+                self._replay = self._replay.after(events)
+            except (AttributeError, LookupError, TypeError, ValueError) as trouble:
+                raise StorageError(
+                    f"the study is damaged after event {self._replay.seen}: {trouble}; restore a backup, or save what "
+                    "can be read with `allweather export --salvage`"
+                ) from trouble
             return self._replay.history
 
     def decide(self, choose: Callable[[History], Sequence[Event]]) -> list[Trial]:
@@ -75,7 +88,8 @@ class Session:
                 except Conflict:
                     continue
                 self._follow(written)
-                return [trial for event in written if event.kind in ("asked", "added") for trial in event.parsed()]
+                new = [trial for event in written if event.kind in ("asked", "added") for trial in event.parsed()]
+                return [replace(trial, study=self.journal.key) for trial in new]
 
     def tell(self, number: int | Trial, say: Callable[[Trial], Event]) -> Trial:
         """Write the event that `say` makes of a trial; only that trial's events are read for it."""
@@ -83,10 +97,11 @@ class Session:
             while True:
                 seen = self.journal.last
                 trial = self._find(number, seen)
+                self._require_own(number, trial)
                 event = say(trial)
                 after = apply_event(trial, event)
                 if after == trial:  # it was told before: nothing happened
-                    return trial
+                    return replace(trial, study=self.journal.key)
                 try:
                     written = self.journal.append(seen, [replace(event, trials=(after,))])
                 except Conflict:
@@ -96,7 +111,7 @@ class Session:
                         self._follow(written)
                     finally:
                         self._deciding.release()
-                return after
+                return replace(after, study=self.journal.key)
 
     def _follow(self, written: Sequence[Event]) -> None:
         """Add events that were just written, unless others came before them that were not read yet."""
@@ -113,11 +128,22 @@ class Session:
                 return found
         return self.history.find(int(place) if whole else number)
 
+    def _require_own(self, given: int | Trial, known: Trial) -> None:
+        """Refuse a trial of another study: one that another returned, or whose decision this one never had."""
+        if not isinstance(given, Trial) or given.study == self.journal.key:
+            return
+        own = not given.study and (
+            given.decision == known.decision
+            or any(given.decision == event.payload.get("decision") for event in self.journal.read(trial=known.number))
+        )
+        tell = "tell it to the study that returned it, or give the trial's number"
+        require(own, "Study.tell(trial=...)", "be a trial of this study", given, tell)
+
     def _expire_overdue(self) -> None:
         if self._expire is None:
             return
         _ = self.history
-        late = self._replay.overdue(time.time(), self._expire)
+        late = self._replay.overdue(self.journal.now(), self._expire)
         if late:
             with suppress(Conflict):  # told at the last moment, or given up by another worker
                 self._follow(self.journal.append(self._replay.seen, [Event.expired(number) for number in late]))

@@ -9,7 +9,7 @@ from typing import Any
 
 from allweather.space import Space
 from allweather.storage.database import Database
-from allweather.storage.journal import Journal
+from allweather.storage.journal import Journal, damaged
 from allweather.storage.storage import Storage, require_same_study
 from allweather.trials.events import Event
 
@@ -48,7 +48,10 @@ class SharedJournal(Journal):
             if event.number != len(self._events) + 1:
                 return  # others came in between: the next read brings them in order
             if event.kind in ("asked", "added"):
-                event = replace(event, trials=event.parsed())  # parsed once, for all sessions
+                try:
+                    event = replace(event, trials=event.parsed())  # parsed once, for all sessions
+                except (AttributeError, LookupError, TypeError, ValueError):
+                    raise damaged(self.name, event.number) from None
             self._events.append(event)
             if event.trial is not None:
                 self._by_trial.setdefault(event.trial, []).append(event)
@@ -80,7 +83,7 @@ class SharedStorage(Storage):
             name: of the study.
             description: what must be the same as when the study was created.
             recipe: not used: the study exists.
-            space: not used either.
+            space: its variables.
         """
-        require_same_study(self.shared, description)
+        require_same_study(self.shared, description, space)
         return self.shared

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from allweather.errors import Conflict, InvalidInput, require, require_number
 from allweather.serialization.checks import NoPlainForm
-from allweather.serialization.spaces import encode_space
+from allweather.serialization.fields import stored_fields
+from allweather.serialization.legacy import space_of
+from allweather.serialization.spaces import decode_space, encode_space
 from allweather.space import Space
 from allweather.storage.memory import MemoryJournal
 from allweather.storage.session import Session
@@ -75,22 +77,51 @@ class Storage:
             except Conflict:  # made by another worker just now
                 pass
         journal = Journal.open(database, name)
-        require_same_study(journal, description)
+        require_same_study(journal, description, space)
         return journal
 
 
-def require_same_study(journal: Journal, description: Mapping[str, str]) -> None:
+CONTROLLED = ("costs", "budget")
+
+
+def require_same_study(journal: Journal, description: Mapping[str, str], space: Space | None = None) -> None:
     """Raise `InvalidInput` unless the journal is of a study with this description.
+
+    A part that the journal does not mention, because an earlier version wrote it, is not compared.
 
     Args:
         journal: of an existing study.
         description: of the study that is being opened.
+        space: its variables, which are compared as such: `Real(0, 1)` is `Real(0.0, 1.0)`.
     """
-    kept = journal.recipe.get("study", {})
+    document = journal.recipe
+    kept = document.get("study", {})
     for part, now in description.items():
-        if kept.get(part, now) != now:
-            as_made = f"be what the study {journal.name!r} in {journal.address} was made with, {kept[part]}"
-            raise InvalidInput(f"must {as_made}, got {now}", where=f"Study({part}=...)")
+        before = kept.get(part, now)
+        if before == now or (part == "space" and space is not None and stored_space(document, journal.name) == space):
+            continue
+        where = f"Study(control=...) {part}" if part in CONTROLLED else f"Study({part}=...)"
+        made = f"what the study {journal.name!r} in {journal.address} was made with, {before or 'nothing'}"
+        remedy = "use another name for another study"
+        raise InvalidInput(f"must be {made}, got {now or 'nothing'}", where=where, remedy=remedy)
+
+
+def stored_space(document: Mapping[str, Any], name: str) -> Space | None:
+    """Return the variables that a study was made with; None where they cannot be read.
+
+    Args:
+        document: what the journal says the study was made with.
+        name: of the study.
+    """
+    spec = document.get("recipe")
+    try:
+        if spec is not None:
+            return decode_space(stored_fields(spec, name)["variables"], name)
+        if "variables" in document:
+            return decode_space(document["variables"], name)
+        return space_of(str(document.get("study", {}).get("space", "")))
+    except InvalidInput:
+        return None
 
 
 def resume_composition(

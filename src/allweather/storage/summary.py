@@ -25,6 +25,8 @@ class StudySummary:
     """The number of the newest event; 0 if there is none."""
     changed: float
     """The time of the newest event, or of creation, in seconds since 1970."""
+    damaged: bool = False
+    """Whether something of it was found that cannot be read."""
 
 
 class StudyKey(NamedTuple):
@@ -65,10 +67,23 @@ def find_study(database: Database, name: str) -> StudyKey | None:
 
 
 def _summary(connection: Connection, study: int, name: str, created: float) -> StudySummary:
-    newest = sa.select(events.c.number, events.c.at).where(events.c.study == study)
+    newest = sa.select(events.c.number, events.c.at, events.c.payload).where(events.c.study == study)
     found = connection.execute(newest.order_by(events.c.number.desc()).limit(1)).first()
     last, changed = (0, created) if found is None else (found.number, found.at)
-    return StudySummary(name, created, _count_trials(connection, study), last, changed)
+    try:
+        trials, damaged = _count_trials(connection, study), False
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        trials, damaged = 0, True
+    if found is not None and not damaged:
+        damaged = not _readable(found.payload)
+    return StudySummary(name, created, trials, last, changed, damaged)
+
+
+def _readable(payload: str) -> bool:
+    try:
+        return isinstance(json.loads(payload), dict)
+    except (ValueError, TypeError, RecursionError):
+        return False
 
 
 def _count_trials(connection: Connection, study: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from torch import Tensor
 
-from allweather.errors import InvalidInput, is_number, require, require_count, require_number
+from allweather.errors import MOST, InvalidInput, is_number, require, require_count, require_number
 from allweather.space import Space
 from allweather.surrogates.base import Posterior, Surrogate
 from allweather.surrogates.hyperparameters import Hyperparameters
@@ -98,8 +98,8 @@ class GP(Surrogate):
             require_number(self.noise, "GP(noise=...)", low=0)
         if self.mean is not None:
             require_number(self.mean, "GP(mean=...)")
-        require_count(self.draws, "GP(draws=...)")
-        require_count(self.interval_draws, "GP(interval_draws=...)")
+        require_count(self.draws, "GP(draws=...)", high=MOST)
+        require_count(self.interval_draws, "GP(interval_draws=...)", high=MOST)
         require(self.transform in ("auto", "none"), "GP(transform=...)", "be auto or none", self.transform)
 
     def on(self, space: Space) -> Self:

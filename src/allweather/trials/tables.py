@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from allweather._utils.formatting import parsed_number
 from allweather.errors import InvalidInput, is_number, name_mismatch, require
 from allweather.space import Space
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
@@ -29,7 +30,11 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
         path = Path(table)
         require(path.is_file(), "Study.add(table=...)", "be the path of a CSV file that exists", str(table))
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            names = list(reader.fieldnames or ())
+            twice = sorted({name for name in names if names.count(name) > 1})
+            require(not twice, "Study.add(table=...)", "name each column once", twice)
+            return list(reader)
     require(isinstance(table, Sequence), "Study.add(table=...)", "be a DataFrame, rows, or a CSV file", table)
     for row in table:
         require(isinstance(row, Mapping), "Study.add(table=...)", "have rows with named values", row)
@@ -82,9 +87,5 @@ def _read(cell: Any, variable: Variable) -> Any:
 
 
 def _number(cell: Any) -> Any:
-    if not isinstance(cell, str):
-        return cell
-    try:
-        return float(cell)
-    except ValueError:
-        return cell
+    found = parsed_number(cell) if isinstance(cell, str) else None
+    return cell if found is None else found

@@ -11,6 +11,7 @@ from allweather.space.variables import Value
 from allweather.surrogates.hyperparameters import Hyperparameters
 
 Row = Mapping[str, Value]
+TEXT = (str, bytes, bytearray, memoryview)
 LARGEST = 1e150
 """The largest outcome whose square is finite."""
 State = Literal["pending", "complete", "failed", "expired", "withdrawn"]
@@ -67,6 +68,8 @@ class Trial:
     """The surrogate's hyperparameters when it was asked for: the next fit starts there, also after a crash."""
     revision: int = field(default=0, repr=False)
     """The revision of the history when it was asked for."""
+    study: str = field(default="", repr=False, compare=False)
+    """The key of the study that returned it: told to another study, it is refused. Not stored."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decision", Frozen(self.decision))
@@ -82,7 +85,7 @@ class Trial:
             {'number': 0, 'decision': {'order': 0.3}, 'context': {'demand': 0.2}}
         """
         data = asdict(self)
-        told = {name: value for name, value in data.items() if value != _DEFAULTS[name]}
+        told = {name: value for name, value in data.items() if name != "study" and value != _DEFAULTS[name]}
         return {**told, "number": self.number, "decision": dict(self.decision)}
 
     @classmethod
@@ -160,7 +163,7 @@ def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, .
         ((3.0,), (1.0, 2.0))
     """
     several = value.tolist() if hasattr(value, "tolist") else value
-    listed = list(several) if isinstance(several, Sequence) and not isinstance(several, str) else [several]
+    listed = list(several) if isinstance(several, Sequence) and not isinstance(several, TEXT) else [several]
     require(len(listed) > 0, where, "be a number or several", value)
     for each in listed:
         require(is_number(each), where, "be a number", each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,8 @@ from allweather.trials.tables import read_row
 from allweather.trials.trial import Row, Trial, outcomes, plain
 
 Say = Callable[[Trial], Event]
-PART = 1000
-"""Rows of past data in one event; a longer table makes several."""
+PART, LONGEST_PART = 1000, 500_000
+"""Rows of past data in one event, and characters of them as JSON; a longer or wider table makes several."""
 Values = float | Sequence[float] | None
 
 
@@ -82,10 +83,13 @@ class Validator:
                 Trial(len(history.trials) + place, decision, context, values, asked=False)
                 for place, (decision, context, values) in enumerate(read)
             ]
-            parts = [trials[start : start + PART] for start in range(0, len(trials), PART)]
-            return [Event.added(part) for part in parts]
+            return [Event.added(part) for part in _parts(trials)]
 
         return choose
+
+    def check_rows(self, trial: Trial, context: Row | None, decision: Row | None) -> None:
+        """Refuse a context or a decision that does not fit the variables as this trial splits them."""
+        self._checked(trial, context, decision)
 
     def _space_left(self, row: dict[str, Any], space: Space) -> Space:
         """The variables of a row that lists itself, in column `left`, what was not controlled."""
@@ -107,3 +111,17 @@ class Validator:
                 named = plain(row)
                 checked[what] = {name: named[name] for name in box}  # in the order of the variables
         return checked
+
+
+def _parts(trials: Sequence[Trial]) -> list[list[Trial]]:
+    """Divide rows of past data into parts that a journal takes."""
+    parts: list[list[Trial]] = []
+    length = LONGEST_PART
+    for trial in trials:
+        own = len(json.dumps(trial.to_dict()))
+        if length + own > LONGEST_PART or len(parts[-1]) == PART:
+            parts.append([])
+            length = 0
+        parts[-1].append(trial)
+        length += own
+    return parts

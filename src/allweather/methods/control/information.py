@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition import Acquisition, Belief
-from allweather.errors import InvalidInput, require_count, require_number
+from allweather.errors import MOST, InvalidInput, require_count, require_number
 from allweather.methods.control.ledger import Ledger
 from allweather.methods.control.rules import Offer, Rule, Side, best_of_each
 from allweather.surrogates.fields import Data
@@ -49,7 +49,7 @@ class InformationPerCost(Rule):
 
     def __post_init__(self) -> None:
         require_number(self.threshold, "InformationPerCost(threshold=...)", low=0)
-        require_count(self.contexts, "InformationPerCost(contexts=...)", low=1)
+        require_count(self.contexts, "InformationPerCost(contexts=...)", low=1, high=MOST)
 
     def choose(self, sides: Sequence[Side], acquisition: Acquisition, ledger: Ledger) -> Offer:
         """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost."""

@@ -1,0 +1,67 @@
+"""Save what can be read of a damaged study: its events without those that cannot be read or applied."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from allweather.storage.export import event_line, header_line
+from allweather.storage.journal import Journal
+from allweather.trials.events import Event
+from allweather.trials.replay import apply_event
+from allweather.trials.trial import Trial
+
+TROUBLE = (AttributeError, LookupError, TypeError, ValueError)
+
+
+def salvage_lines(journal: Journal) -> tuple[list[str], list[int]]:
+    """Return a damaged study as lines that `import` reads, and the numbers of the events that are not in them.
+
+    Where a trial is lost, those after it have smaller numbers than before.
+
+    Args:
+        journal: of the study.
+    """
+    found, lost = journal.read_readable()
+    kept, skipped = _applicable(found)
+    lines = [header_line(journal.name, _document(journal)), *(event_line(event) for event in kept)]
+    return lines, sorted([*lost, *skipped])
+
+
+def _document(journal: Journal) -> dict[str, Any]:
+    try:
+        return journal.recipe
+    except TROUBLE:
+        return {}
+
+
+def _applicable(events: Iterable[Event]) -> tuple[list[Event], list[int]]:
+    """Return the events that follow from those before them, renumbered, and the numbers of the others."""
+    trials: list[Trial] = []
+    numbers: dict[int, int] = {}
+    kept: list[Event] = []
+    skipped: list[int] = []
+    for event in events:
+        try:
+            renumbered = _renumbered(event, trials, numbers)
+            json.dumps(renumbered.payload, allow_nan=False)
+        except TROUBLE:
+            skipped.append(event.number)
+            continue
+        kept.append(replace(renumbered, number=len(kept) + 1))
+    return kept, skipped
+
+
+def _renumbered(event: Event, trials: list[Trial], numbers: dict[int, int]) -> Event:
+    if event.kind not in ("asked", "added"):
+        place = numbers[event.trial if event.trial is not None else -1]
+        trials[place] = apply_event(trials[place], event)
+        return replace(event, trial=place)
+    parsed = event.parsed()
+    new = [replace(trial, number=len(trials) + place) for place, trial in enumerate(parsed)]
+    numbers.update({trial.number: later.number for trial, later in zip(parsed, new, strict=True)})
+    trials.extend(new)
+    made = Event.asked(new[0]) if event.kind == "asked" else Event.added(new)
+    return replace(made, at=event.at, worker=event.worker, number=event.number)

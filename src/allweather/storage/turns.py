@@ -1,0 +1,66 @@
+"""Turns: workers decide one after the other, and none waits for ever for one that is suspended.
+
+A turn saves computations; it does not protect the journal. Whoever decides without one, because the holder has not
+moved for as long as its lease, writes optimistically like everybody, and the later of two writers decides again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from allweather.errors import StorageError
+
+log = logging.getLogger("allweather")
+LEASE = 300.0
+"""Seconds after which the others stop waiting for one worker that holds the turn."""
+LIMIT = 3600.0
+"""Seconds that a worker waits for a turn, whoever holds it."""
+NOTICE = 10.0
+"""Seconds of waiting after which a message says so."""
+SHORTEST, LONGEST = 0.002, 0.05
+"""Seconds between two attempts."""
+
+
+@contextmanager
+def take_turn(attempt: Callable[[], bool], holder: Callable[[], str], release: Callable[[], None]) -> Iterator[bool]:
+    """Hold a turn, or go on without it once its holder's lease is over; gives whether it is held.
+
+    Args:
+        attempt: takes the turn if nobody holds it, and returns whether it did.
+        holder: identifies who holds the turn, and since when.
+        release: ends the turn.
+
+    Example:
+        >>> with take_turn(lambda: True, lambda: "worker 1", lambda: None) as held:
+        ...     held
+        True
+    """
+    held = _wait(attempt, holder)
+    try:
+        yield held
+    finally:
+        if held:
+            release()
+
+
+def _wait(attempt: Callable[[], bool], holder: Callable[[], str]) -> bool:
+    started = time.monotonic()
+    pause, since, known, noticed = SHORTEST, started, "", False
+    while not attempt():
+        now, current = time.monotonic(), holder()
+        if current != known:
+            known, since = current, now
+        if now - since > LEASE:
+            log.warning("deciding without a turn: its holder (%s) has not released it for %.0f s", known, LEASE)
+            return False
+        if now - started > LIMIT:
+            raise StorageError(f"no turn to decide within {LIMIT:.0f} s: other workers hold it; try again")
+        if not noticed and now - started > NOTICE:
+            log.info("waiting for the turn to decide, which another worker holds (%s)", known)
+            noticed = True
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST)
+    return True

@@ -1,0 +1,78 @@
+"""Checks of events that were not made here: a file that was imported, trials that are restored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from allweather.errors import InvalidInput, is_number, require
+from allweather.trials.events import Event
+from allweather.trials.replay import apply_event, events_of
+from allweather.trials.trial import Trial, outcomes
+from allweather.trials.validation import Validator
+
+
+def check_events(events: Iterable[Event], validator: Validator, place: Callable[[Event], str]) -> None:
+    """Refuse events that asking and telling could not have made.
+
+    Args:
+        events: in order, the first of a study.
+        validator: of the study's variables.
+        place: names where an event stands, for errors.
+    """
+    trials: list[Trial] = []
+    for event in events:
+        try:
+            _check(event, trials, validator)
+        except InvalidInput as error:
+            raise error.within(place(event)) from None
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"{place(event)} does not hold a valid event: {type(error).__name__} {error}") from None
+
+
+def restored_events(trials: Sequence[Trial], validator: Validator) -> list[Event]:
+    """Return the events of trials of an earlier study, once they fit the variables of this one.
+
+    Args:
+        trials: all of them, in order.
+        validator: of the study's variables.
+    """
+    events = events_of(trials)
+    check_events(events, validator, lambda event: "Study.restore(trials=...)")
+    return events
+
+
+def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
+    if event.kind in ("asked", "added"):
+        for trial in event.parsed():
+            right = trial.number == len(trials) and event.trial in (None, len(trials))
+            require(right, "trial", f"have number {len(trials)}", (trial.number, event.trial))
+            _check_trial(trial, validator, event.kind == "asked")
+            trials.append(trial)
+        return
+    known = event.trial is not None and 0 <= event.trial < len(trials)
+    require(known, "trial", f"be one of the {len(trials)} before", event.trial)
+    place, data = event.trial or 0, event.payload
+    trial = trials[place]
+    validator.check_rows(trial, data.get("context"), data.get("decision"))
+    if data.get("values"):
+        outcomes(list(data["values"]), "values")
+    for name in ("failed", "withdrawn"):
+        require(isinstance(data.get(name, False), bool), name, "be true or false", data.get(name))
+    trials[place] = apply_event(trial, event)
+
+
+def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
+    require(trial.asked is asked, "asked", "be true for a trial that was asked for, and only then", trial.asked)
+    validator.check_rows(trial, trial.context, trial.decision)
+    require(asked or trial.context is not None, "context", "be given with past data", None)
+    if trial.values:
+        outcomes(list(trial.values), "values")
+    paid = trial.cost is None or (is_number(trial.cost) and math.isfinite(trial.cost) and trial.cost >= 0)
+    require(paid, "cost", "be a number of at least 0", trial.cost)
+    if trial.fitted is not None:
+        fitted: Mapping[str, Any] = vars(trial.fitted)
+        numbers = [*trial.fitted.lengthscales, *(fitted[name] for name in ("outputscale", "noise", "mean"))]
+        finite = all(is_number(each) and math.isfinite(each) for each in numbers)
+        require(finite, "fitted", "hold finite numbers", numbers)

@@ -1,0 +1,49 @@
+"""A worker that is suspended while it holds the turn stops nobody for ever."""
+
+import logging
+import threading
+
+import pytest
+from tests.storage.test_session import SPACE
+
+import allweather as aw
+from allweather.storage import StorageError, turns
+from allweather.storage.file_lock import locked
+
+
+def test_a_holder_that_never_lets_go_is_passed_by(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(turns, "LEASE", 0.1)
+    monkeypatch.setattr(turns, "NOTICE", 0.02)
+    url = f"sqlite:///{tmp_path}/study.db"
+    study = aw.Study(SPACE, storage=url, name="kiosk")
+    with caplog.at_level(logging.INFO, "allweather"), locked(tmp_path / "study.db.1.turn") as held:
+        assert held
+        assert study.ask().number == 0
+    said = " ".join(record.message for record in caplog.records)
+    assert "waiting for the turn" in said
+    assert "deciding without a turn" in said
+
+
+def test_who_waits_too_long_for_many_others_is_told(monkeypatch):
+    monkeypatch.setattr(turns, "LIMIT", 0.05)
+    names = iter(map(str, range(10_000)))
+    with pytest.raises(StorageError, match="no turn to decide"), turns.take_turn(lambda: False, names.__next__, None):
+        pass
+
+
+def test_turns_are_taken_one_after_the_other(tmp_path):
+    inside, most = [0], [0]
+
+    def work():
+        for _ in range(5):
+            with locked(tmp_path / "turn"):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                inside[0] -= 1
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1]
