@@ -10,7 +10,7 @@ import httpx
 import uvicorn
 
 from allweather.dashboard import ServerConfig, create_app
-from allweather.dashboard.server import _bind
+from allweather.dashboard.server import _bind, uvicorn_config
 from allweather.serialization import Spec
 from allweather.storage import Database, Event, Journal
 from allweather.study import Study
@@ -93,7 +93,7 @@ def serving(url, **door):
     listening = _bind(ServerConfig(port=0))
     port = listening.getsockname()[1]
     app = create_app(url, ServerConfig(port=port, **door))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(uvicorn_config(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started:

@@ -33,6 +33,11 @@ def dashboard(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes any free port")] = 8080,
     token: Token = None,
     host_name: Names = None,
+    memory: Annotated[
+        float | None,
+        typer.Option(metavar="GB", min=0.1, help="memory for computations; default: half of what there is"),
+    ] = None,
+    computations: Annotated[int, typer.Option(min=1, max=64, help="of each kind that run at once")] = 1,
     open_it: Annotated[bool, typer.Option("--open", help="open the page in a browser")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -45,7 +50,8 @@ def dashboard(
     except ImportError as missing:
         remedy = f"install it with `pip install 'allweather[dashboard]'` ({missing})"
         raise InvalidInput("the dashboard needs FastAPI", remedy=remedy) from None
-    config = ServerConfig(host, port, token, tuple(host_name or ()))
+    limit = None if memory is None else memory * 1e9
+    config = ServerConfig(host, port, token, tuple(host_name or ()), limit, computations)
     shared = SharedOptions(storage, None, as_json)
     shared.database().close()  # report database errors before the server starts
 

@@ -26,6 +26,8 @@ from allweather.dashboard.schemas import (
     TrialsOut,
     cache_of,
 )
+from allweather.storage.stored_study import StoredStudy
+from allweather.trials.validation import Say
 
 ROOT = "/api/v1"
 ERRORS = {
@@ -39,7 +41,8 @@ ERRORS = {
     421: "the host name is unknown",
     422: "the input is invalid; `detail` says why",
     429: "too many invalid tokens",
-    503: "the database is not available",
+    408: "the body did not arrive in time",
+    503: "the database is not available, too many requests wait, or the computation needs too much memory",
 }
 
 
@@ -50,7 +53,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
         statuses: the further HTTP statuses.
     """
     content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
-    every = (400, 401, 403, 421, 422, 429, 503, *statuses)
+    every = (400, 401, 403, 408, 421, 422, 429, 503, *statuses)
     return {status: {"description": ERRORS[status], "content": content} for status in sorted(every)}
 
 
@@ -107,29 +110,35 @@ async def ask(request: Request, study: CurrentStudy, wanted: AskIn) -> TrialsOut
 
 
 @one.post("/trials/{number}/tell", tags=["ask and tell"], responses=WRITES)
-def tell(study: CurrentStudy, number: TrialNumber, result: TellIn) -> TrialOut:
+async def tell(request: Request, study: CurrentStudy, number: TrialNumber, result: TellIn) -> TrialOut:
     """Report the result of a trial; repeating the same report changes nothing."""
-    say = study.stored.validator.told(result.values or None, result.context, result.decision, result.failed)
-    return TrialOut.of(study.tell(number, say))
+
+    def report(stored: StoredStudy) -> Say:
+        return stored.validator.told(result.values or None, result.context, result.decision, result.failed)
+
+    return TrialOut.of(await study.tell(number, report, request))
 
 
 @one.post("/trials/{number}/correct", tags=["ask and tell"], responses=WRITES)
-def correct(study: CurrentStudy, number: TrialNumber, result: CorrectIn) -> TrialOut:
+async def correct(request: Request, study: CurrentStudy, number: TrialNumber, result: CorrectIn) -> TrialOut:
     """Correct the result of a trial; the earlier report stays in the journal."""
-    say = study.stored.validator.corrected(result.values or None, result.context, result.decision)
-    return TrialOut.of(study.tell(number, say))
+
+    def report(stored: StoredStudy) -> Say:
+        return stored.validator.corrected(result.values or None, result.context, result.decision)
+
+    return TrialOut.of(await study.tell(number, report, request))
 
 
 @one.delete("/trials/{number}", tags=["ask and tell"], responses=error_responses(404, 409))
-def withdraw(study: CurrentStudy, number: TrialNumber) -> TrialOut:
+async def withdraw(request: Request, study: CurrentStudy, number: TrialNumber) -> TrialOut:
     """Withdraw a trial: it is excluded from the model, and stays in the journal."""
-    return TrialOut.of(study.withdraw(number))
+    return TrialOut.of(await study.withdraw(number, request))
 
 
 @one.post("/trials", status_code=201, tags=["ask and tell"], responses=WRITES)
-def add(study: CurrentStudy, table: AddIn) -> TrialsOut:
+async def add(request: Request, study: CurrentStudy, table: AddIn) -> TrialsOut:
     """Add past data, all rows or none: a value for every variable, and the outcome as `value`."""
-    added = study.add([dict(row) for row in table.rows], table.left)
+    added = await study.add([dict(row) for row in table.rows], table.left, request)
     return TrialsOut(trials=[TrialOut.of(each) for each in added], total=len(added))
 
 

@@ -10,11 +10,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from allweather.dashboard import api, auth, pages, responses
 from allweather.dashboard.auth import Sessions
-from allweather.dashboard.errors import error_fields, one_line, page_message, problem, status_of
+from allweather.dashboard.errors import error_fields, error_headers, one_line, page_message, problem, status_of
 from allweather.dashboard.middleware import RateLimit, SecurityMiddleware
 from allweather.dashboard.schemas import ProblemOut
 from allweather.dashboard.server import ServerConfig
@@ -58,10 +58,11 @@ def create_app(storage: str, config: ServerConfig | None = None) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.studies, app.state.config = StudyCache(storage), config
+    app.state.studies, app.state.config = StudyCache(storage, config.memory, config.computations), config
     app.state.sessions, app.state.rate_limit = sessions, rate_limit
     for router in (responses.static_router, api.router, auth.router, pages.router):
         app.include_router(router)
+    app.add_api_route("/health", _health, include_in_schema=False)
     app.add_exception_handler(AllweatherError, _allweather_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(ValidationError, _validation_error)
@@ -72,14 +73,25 @@ def create_app(storage: str, config: ServerConfig | None = None) -> FastAPI:
     return app
 
 
+def _health(request: Request) -> Response:
+    """Answer supervisors: 200 while the database can be read, 503 while it cannot; without a token, and no details."""
+    try:
+        with request.app.state.studies.database.reading():
+            return JSONResponse({"status": "ok"})
+    except AllweatherError:
+        return JSONResponse({"status": "the database is not available"}, 503)
+
+
 async def _allweather_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, AllweatherError)
     status = status_of(error)
     if status >= 500:
         log.warning("%s %s: %s", request.method, request.scope["path"], one_line(error))
     if _is_api(request):
-        return problem(status, one_line(error), **error_fields(error))
-    return responses.error_page(request, status, page_message(error))
+        return problem(status, one_line(error), error_headers(error), **error_fields(error))
+    page = responses.error_page(request, status, page_message(error))
+    page.headers.update(error_headers(error))
+    return page
 
 
 async def _validation_error(request: Request, error: Exception) -> Response:

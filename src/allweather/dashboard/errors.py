@@ -20,12 +20,14 @@ TITLES = {
     403: "forbidden",
     404: "not found",
     405: "method not allowed",
+    408: "request incomplete",
     409: "conflict",
     413: "request body too large",
     415: "JSON required",
     421: "unknown host name",
     422: "invalid input",
     429: "too many attempts",
+    500: "unexpected error",
     503: "service unavailable",
 }
 
@@ -42,6 +44,23 @@ class MalformedRequest(AllweatherError):
     """A request cannot be decoded."""
 
 
+class Busy(AllweatherError):
+    """Too many requests wait for the same thing: try again later."""
+
+
+class TooLarge(AllweatherError):
+    """A computation would need more memory than the server may use."""
+
+
+RETRY = 5
+"""Seconds after which a request that found the server busy should be sent again."""
+
+
+def error_headers(error: AllweatherError) -> dict[str, str]:
+    """Return the headers of an error's response: when to try again, where that helps."""
+    return {"retry-after": str(RETRY)} if isinstance(error, Busy | StorageError) else {}
+
+
 def status_of(error: AllweatherError) -> int:
     """Return the HTTP status of an error.
 
@@ -56,6 +75,8 @@ def status_of(error: AllweatherError) -> int:
         (Conflict, 409),
         (BudgetSpent, 409),
         (StorageError, 503),
+        (Busy, 503),
+        (TooLarge, 503),
     )
     return next((status for kind, status in kinds if isinstance(error, kind)), 422)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -16,10 +17,14 @@ from allweather.dashboard.auth import Sessions, cookie_header, token_matches
 from allweather.dashboard.errors import plain_text, problem
 from allweather.dashboard.server import ServerConfig
 
+log = logging.getLogger("allweather")
+CLOSE = {"connection": "close"}
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 OWN_SITES = ("same-origin", "none")
 LARGEST_BODY = 2_000_000
 """Bytes: more than an event of a journal can hold, and little enough to keep in memory."""
+BODY_SECONDS = 30.0
+"""Seconds for a body to arrive."""
 DELAY = 1.0
 """Seconds before an invalid token is answered."""
 WAITING = 8
@@ -63,8 +68,20 @@ class RateLimit:
         return True
 
 
+class IncompleteBody(Exception):
+    """The body of a request did not arrive in time."""
+
+
 async def limit_body(request: Request) -> Receive | None:
     """Read the body and return it as the application will receive it; None if it is too large."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _read_body(request)
+    except TimeoutError:
+        raise IncompleteBody from None
+
+
+async def _read_body(request: Request) -> Receive | None:
     length = request.headers.get("content-length", "0")
     if length.isdigit() and int(length) > LARGEST_BODY:
         return None
@@ -102,14 +119,35 @@ class SecurityMiddleware:
         send = _with_headers(send, cookie_header(self.config.cookie, new, secure) if new else None)
         rejection = await self._rejection(request)
         if rejection is None:
-            body = await limit_body(request)
-            if body is not None:
-                # HEAD is answered like GET: the server drops the body.
-                inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
-                await self.app(inner, body, send)
-                return
-            rejection = _reject(request, 413, "the request body is too large")
+            try:
+                body = await limit_body(request)
+                if body is not None:
+                    await self._answer(scope, body, send)
+                    return
+                rejection = _reject(request, 413, "the request body is too large", CLOSE)
+            except IncompleteBody:
+                rejection = _reject(request, 408, f"the body did not arrive within {BODY_SECONDS:g} s", CLOSE)
         await rejection(scope, receive, send)
+
+    async def _answer(self, scope: Scope, body: Receive, send: Send) -> None:
+        """Pass a request on; an unexpected error is answered with the headers of every response."""
+        started = False
+
+        async def noting(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        # HEAD is answered like GET: the server drops the body.
+        inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        try:
+            await self.app(inner, body, noting)
+        except Exception as error:
+            log.exception("%s %s: unexpected %s", scope["method"], ascii(scope["path"]), type(error).__name__)
+            if started:
+                raise
+            detail = "an unexpected error occurred; the server's log has the details"
+            await _reject(Request(scope), 500, detail)(scope, body, send)
 
     def _find_session(self, request: Request) -> str | None:
         """Set the session of a request; without a token every browser gets one. Return it if it is new."""
@@ -126,7 +164,7 @@ class SecurityMiddleware:
         if not _same_site(request.headers, request.method):
             return _reject(request, 403, "the request comes from another site")
         path = request.scope["path"]
-        if path.startswith("/static/"):
+        if path.startswith("/static/") or path == "/health":
             return None
         rejection = await self._authenticate(request, path)
         json_needed = path.startswith("/api/") and request.method in ("POST", "PUT", "PATCH")

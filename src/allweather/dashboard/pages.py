@@ -33,8 +33,10 @@ from allweather.dashboard.schemas import CurrentStudy, TrialNumber, cache_of
 from allweather.dashboard.studies import STATES, OpenStudy, Snapshot
 from allweather.errors import AllweatherError
 from allweather.plots.axes import is_numeric
+from allweather.storage.stored_study import StoredStudy
 from allweather.study import Study
 from allweather.trials import Trial
+from allweather.trials.validation import Say
 
 router = APIRouter(include_in_schema=False)
 STUDIES = 50
@@ -172,33 +174,35 @@ async def ask(request: Request, study: CurrentStudy, form: PostedForm) -> Respon
 
 
 @router.post("/studies/{name}/trials/{number}/tell")
-def tell(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
+async def tell(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
     """Report the result of a trial."""
-    return _submit(request, study, number, form, lambda trial: study.tell(number, form.result(study.stored, trial)))
+    return await _submit(request, study, number, form, form.result)
 
 
 @router.post("/studies/{name}/trials/{number}/correct")
-def correct(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
+async def correct(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
     """Correct the result of a trial."""
-    return _submit(request, study, number, form, lambda trial: study.tell(number, form.correction(study.stored, trial)))
+    return await _submit(request, study, number, form, form.correction)
 
 
 @router.post("/studies/{name}/trials/{number}/withdraw")
-def withdraw(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
+async def withdraw(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
     """Withdraw a trial."""
-    return _submit(request, study, number, form, lambda trial: study.withdraw(number))
+    return await _submit(request, study, number, form, lambda stored, trial: stored.validator.withdrawn)
 
 
-def _submit(request: Request, study: OpenStudy, number: int, form: Form, change: Callable[[Trial], Trial]) -> Response:
+async def _submit(
+    request: Request, study: OpenStudy, number: int, form: Form, change: Callable[[StoredStudy, Trial], Say]
+) -> Response:
     """Change a trial and show it; after an error show the form as it was entered, with a message."""
-    trial = study.snapshot().find(number)
+    trial = await run_in_threadpool(lambda: study.snapshot().find(number))
     try:
-        changed = change(trial)
+        changed = await study.tell(number, lambda stored: change(stored, trial), request)
     except AllweatherError as error:
-        again = TrialForm.of(study.stored, trial, form.fields, page_message(error, number))
+        again, status = TrialForm.of(study.stored, trial, form.fields, page_message(error, number)), status_of(error)
         if is_partial(request):
-            return _card(request, study, again, status_of(error))
-        return render(request, "trial.html", status_of(error), **_trial(study, again))
+            return _card(request, study, again, status)
+        return await run_in_threadpool(lambda: render(request, "trial.html", status, **_trial(study, again)))
     if not is_partial(request):
         return RedirectResponse(f"{_path(study)}/trials/{number}", 303)
     if changed.state == "pending":

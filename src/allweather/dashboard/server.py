@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import logging
 import signal
@@ -10,12 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from allweather._utils.machine import RepeatFilter, open_files
 from allweather.dashboard.tasks import is_computing
-from allweather.errors import InvalidInput, require
+from allweather.errors import InvalidInput, require, require_count, require_number
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -24,6 +27,14 @@ log = logging.getLogger("allweather")
 TOKEN_LENGTH = 16
 """Characters of a token, at least."""
 CREATE_TOKEN = "create one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
+HEADER_SECONDS = 15.0
+"""Seconds for the headers of a request to arrive."""
+CONNECTIONS = 256
+"""Connections that are open at once, at most."""
+REFUSED = (
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n"
+    b"content-security-policy: default-src 'none'\r\nx-content-type-options: nosniff\r\n\r\n"
+)
 GRACE = 2
 """Seconds for open requests to finish when the server shuts down."""
 
@@ -37,6 +48,8 @@ class ServerConfig:
         port: port to bind; 0 takes any free port.
         token: secret that every request must present, if any.
         names: further host names to accept, such as that of a reverse proxy.
+        memory: bytes that computations may use together; half of the machine's memory if not given.
+        computations: of each kind (asks, recommendations, figures) that run at once.
 
     Example:
         >>> ServerConfig().accepts_host("localhost:8080"), ServerConfig().accepts_host("evil.example")
@@ -51,9 +64,14 @@ class ServerConfig:
     port: int = 8080
     token: str | None = field(default=None, repr=False)
     names: tuple[str, ...] = ()
+    memory: float | None = None
+    computations: int = 1
 
     def __post_init__(self) -> None:
         require(0 <= self.port <= 65535, "dashboard --port", "be between 0 and 65535", self.port)
+        require_count(self.computations, "dashboard --computations", low=1)
+        if self.memory is not None:
+            require_number(self.memory, "dashboard --memory", above=0)
         require(bool(self.host.strip()), "dashboard --host", "be an address such as 127.0.0.1", self.host)
         if self.token is not None:
             plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
@@ -125,13 +143,67 @@ def serve(storage: str, config: ServerConfig, ready: Callable[[str], None] = lam
     return is_computing()
 
 
+def uvicorn_config(app: FastAPI) -> uvicorn.Config:
+    """Return the configuration of the server: limits of time and connections, and few log lines."""
+    for name in ("allweather", "uvicorn.error", "asyncio"):
+        logger = logging.getLogger(name)
+        if not any(isinstance(each, RepeatFilter) for each in logger.filters):
+            logger.addFilter(RepeatFilter())
+    return uvicorn.Config(
+        app, http=LimitedProtocol, log_level="warning", ws="none", timeout_graceful_shutdown=GRACE, server_header=False
+    )
+
+
+class LimitedProtocol(H11Protocol):
+    """HTTP with a time limit for the headers of a request, and a limit of connections."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _refused = False
+
+    def connection_made(self, transport: Any) -> None:
+        """Accept a connection, unless there are too many."""
+        self._refused = len(self.connections) >= min(CONNECTIONS, open_files() // 4)
+        if self._refused:
+            transport.write(REFUSED)
+            transport.close()
+            return
+        super().connection_made(transport)
+        self._expect_headers()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        self._stop_timer()
+        if not self._refused:
+            super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Receive a part of a request, whose headers must be complete in time."""
+        if self._refused:
+            return
+        before = self.cycle
+        if self._timer is None and (before is None or before.response_complete):
+            self._expect_headers()
+        super().data_received(data)
+        if self.cycle is not before:
+            self._stop_timer()
+
+    def eof_received(self) -> None:
+        """Leave the end of input to the connection's end."""
+
+    def _expect_headers(self) -> None:
+        self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
 class _Server(uvicorn.Server):
     """A server that reports when it accepts connections, and cancels waiting tasks when it shuts down."""
 
     def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
-        super().__init__(
-            uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=GRACE, server_header=False)
-        )
+        super().__init__(uvicorn_config(app))
         self._studies, self._ready = app.state.studies, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -171,9 +243,10 @@ def _bind(config: ServerConfig) -> socket.socket:
         except OSError:
             listening.close()
             raise
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "this is not a host name"
         raise InvalidInput(
-            f"the dashboard cannot listen on {config.host}:{config.port}: {error.strerror or error}",
+            f"the dashboard cannot listen on {config.host}:{config.port}: {reason}",
             remedy="choose another port with --port",
         ) from None
     return listening

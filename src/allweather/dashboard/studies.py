@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from allweather._utils.machine import total_memory
 from allweather.dashboard.errors import NotFound
 from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, describe_objective
 from allweather.dashboard.tasks import Advice, Figure, ResultCache, Slots, TaskQueue, draw, recommend
@@ -25,7 +25,7 @@ from allweather.storage.shared_journal import SharedJournal, SharedStorage
 from allweather.storage.stored_study import StoredStudy
 from allweather.storage.summary import StudyKey, StudySummary, count_studies, find_study, study_summaries
 from allweather.study import Study
-from allweather.trials import Trial
+from allweather.trials import Event, Trial
 from allweather.trials.history import History
 from allweather.trials.validation import Say
 
@@ -131,7 +131,7 @@ class Snapshot:
 
 
 class OpenStudy:
-    """An open study: one shared journal, and task queues for asking, recommending and drawing.
+    """An open study: one shared journal, and task queues for asking, telling, adding, recommending and drawing.
 
     Reading and telling use a session of their own, so they wait for no computation, and asking waits for no figure.
     """
@@ -140,9 +140,13 @@ class OpenStudy:
         self.journal, self.key, self._url = journal, key, url
         self._opening, self._results = threading.Lock(), ResultCache(RESULTS)
         self._stored: StoredStudy | None = None
-        self._asking, self._recommending, self._drawing = (
-            TaskQueue(self._load, each) for each in (slots.ask, slots.recommend, slots.draw)
+        self._gate, memory = slots.ask, (slots.memory, self._outcomes)
+        self._asking = TaskQueue(self._load, memory=memory)
+        self._recommending, self._drawing = (
+            TaskQueue(self._load, each, memory) for each in (slots.recommend, slots.draw)
         )
+        self._telling = TaskQueue(lambda: self.stored)
+        self._adding = TaskQueue(lambda: StoredStudy.of(self.journal))  # it may wait while another worker asks
         self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
 
     @property
@@ -158,11 +162,6 @@ class OpenStudy:
                 self._stored = StoredStudy.of(self.journal)
             return self._stored
 
-    @cached_property
-    def _adding(self) -> StoredStudy:
-        """A session of its own for past data, since it may wait while another worker asks."""
-        return StoredStudy.of(self.journal)
-
     def snapshot(self) -> Snapshot:
         """Return the study as it is now, including what other workers have written."""
         last = self.journal.last  # before the history is read, so that newer events are reported as news
@@ -175,18 +174,34 @@ class OpenStudy:
             self._sorted = history.trials, by_state
         return Snapshot(stored, history, last, self._sorted[1])
 
-    def tell(self, number: int, say: Say) -> Trial:
-        """Write an event about a trial."""
-        self.snapshot().find(number)
-        return self.stored.session.tell(number, say)
+    async def tell(self, number: int, report: Callable[[StoredStudy], Say], request: Request) -> Trial:
+        """Write an event about a trial, and in it who reports it where people have tokens of their own.
 
-    def withdraw(self, number: int) -> Trial:
+        Args:
+            number: of the trial.
+            report: returns the writer of the event.
+            request: reports it.
+        """
+        user = getattr(request.state, "user", "")
+
+        def task(stored: StoredStudy) -> Trial:
+            self.snapshot().find(number)
+            say = report(stored)
+            return stored.session.tell(number, say if not user else lambda trial: _signed(say(trial), user))
+
+        return await self._telling.run(task, request)
+
+    async def withdraw(self, number: int, request: Request) -> Trial:
         """Exclude a trial from the model."""
-        return self.tell(number, self.stored.validator.withdrawn)
+        return await self.tell(number, lambda stored: stored.validator.withdrawn, request)
 
-    def add(self, rows: list[dict[str, Any]], left: Sequence[str]) -> list[Trial]:
+    async def add(self, rows: list[dict[str, Any]], left: Sequence[str], request: Request) -> list[Trial]:
         """Add past data, all rows or none."""
-        return self._adding.session.decide(self._adding.validator.added(rows, left))
+
+        def task(stored: StoredStudy) -> list[Trial]:
+            return stored.session.decide(stored.validator.added(rows, left))
+
+        return await self._adding.run(task, request)
 
     async def ask(self, task: Callable[[Study], Result], request: Request) -> Result:
         """Run a task that asks the study for trials."""
@@ -216,8 +231,11 @@ class OpenStudy:
 
     def cancel(self) -> None:
         """Release all requests that wait for a task."""
-        for queue in (self._asking, self._recommending, self._drawing):
+        for queue in (self._asking, self._recommending, self._drawing, self._telling, self._adding):
             queue.cancel()
+
+    def _outcomes(self) -> int:
+        return self.snapshot().outcomes
 
     def _load(self) -> Study:
         stored = self.stored
@@ -225,7 +243,7 @@ class OpenStudy:
             raise InvalidInput(stored.why_not or "")
         spec = Spec(stored.spec, self.name)
         expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
-        storage = SharedStorage(self._url, **expire, recipe=spec.fields, shared=self.journal)
+        storage = SharedStorage(self._url, **expire, recipe=spec.fields, shared=self.journal, gate=self._gate)
         return Study(spec.space, **spec.arguments(), storage=storage, name=self.name)
 
     def _cached(self, task: Callable[[Study], Result], key: Hashable) -> Callable[[Study], Result]:
@@ -239,15 +257,22 @@ class OpenStudy:
         return recall
 
 
+def _signed(event: Event, user: str) -> Event:
+    return replace(event, payload={**event.payload, "by": user})
+
+
 class StudyCache:
     """The studies of a database, each opened once.
 
     Args:
         url: the database's address.
+        memory: in bytes, that computations may use together; half of the machine's if not given.
+        computations: of each kind that run at once.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url, self.database, self._slots = url, Database(url), Slots()
+    def __init__(self, url: str, memory: float | None = None, computations: int = 1) -> None:
+        self.url, self.database = url, Database(url)
+        self._slots = Slots(computations, total_memory() / 2 if memory is None else memory)
         self._open, self._lock = OrderedDict[str, OpenStudy](), threading.Lock()
 
     def find(self, name: str) -> OpenStudy:

@@ -1,4 +1,4 @@
-"""The task queue: recommendations, figures and trials are computed in threads, one at a time per study and kind."""
+"""The task queues: what takes time is done in threads, one at a time per study and kind, within a memory limit."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import json
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
+from fastapi.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from allweather.dashboard.errors import Busy, TooLarge
 from allweather.dashboard.filters import FigureChoice, ObjectiveChoice
 from allweather.engine.recommendation import Recommendation
 from allweather.plots import STUDY_FIGURES
 from allweather.plots.labels import objective_label
 from allweather.study import Study
 
+Opened = TypeVar("Opened")
 Result = TypeVar("Result")
 THREAD = "allweather-task"
-CONCURRENCY = 2
-"""Tasks of one kind that run at once over all studies; more would slow each other down."""
+WAITING = 16
+"""Requests that may wait for the tasks of one kind on one study; further ones are answered with 503."""
+FIXED_MEMORY, PAIR_MEMORY = 200e6, 650.0
+"""Bytes that a computation needs, and for each pair of outcomes: 2.6 GB were measured with 2,000 outcomes."""
 EXPECTATION = ObjectiveChoice(objective="expectation")
 
 
@@ -30,28 +36,83 @@ class Cancelled(Exception):
     """The client has disconnected, or the server is shutting down."""
 
 
-class Slots:
-    """Semaphores that limit how many tasks of each kind run at once over all studies."""
-
-    def __init__(self) -> None:
-        self.ask, self.recommend, self.draw = (asyncio.Semaphore(CONCURRENCY) for _ in range(3))
-
-
-class TaskQueue:
-    """Tasks on one study, run one after the other on a `Study` of their own.
+class Memory:
+    """The memory that computations may use together: those that do not fit wait, and those that never will are refused.
 
     Args:
-        load: loads the study when the first task needs it.
-        slots: limits the tasks of this kind over all studies.
+        limit: in bytes.
     """
 
-    def __init__(self, load: Callable[[], Study], slots: asyncio.Semaphore) -> None:
-        self._load, self._slots = load, slots
+    def __init__(self, limit: float) -> None:
+        self.limit, self._used, self._changed = limit, 0.0, asyncio.Condition()
+
+    @asynccontextmanager
+    async def reserved(self, outcomes: int) -> AsyncIterator[None]:
+        """Reserve what a computation on so many outcomes needs, once it is free."""
+        needed = memory_needed(outcomes)
+        if needed > self.limit:
+            raise TooLarge(
+                f"this needs about {needed / 1e9:.1f} GB for {outcomes} outcomes, and the server may use "
+                f"{self.limit / 1e9:.1f} GB: start it with a larger --memory, or compute in Python"
+            )
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._used + needed <= self.limit)
+            self._used += needed
+        try:
+            yield
+        finally:
+            async with self._changed:
+                self._used -= needed
+                self._changed.notify_all()
+
+
+def memory_needed(outcomes: int) -> float:
+    """Return an estimate of the bytes that a computation on so many outcomes needs.
+
+    Example:
+        >>> round(memory_needed(2000) / 1e9, 1)
+        2.8
+    """
+    return FIXED_MEMORY + PAIR_MEMORY * outcomes**2
+
+
+class Slots:
+    """Limits how many tasks of each kind compute at once over all studies.
+
+    Args:
+        computations: of each kind.
+        memory: in bytes, that all computations may use together.
+    """
+
+    def __init__(self, computations: int, memory: float) -> None:
+        # An ask takes its slot when it computes, not while it waits for another worker's turn.
+        self.ask = threading.BoundedSemaphore(computations)
+        self.recommend, self.draw = (asyncio.Semaphore(computations) for _ in range(2))
+        self.memory = Memory(memory)
+
+
+class TaskQueue(Generic[Opened]):
+    """Tasks on one study, run one after the other; those that wait take no thread.
+
+    Args:
+        load: opens the study when the first task needs it.
+        slots: limits the tasks of this kind over all studies.
+        memory: limits what they need together, with the number of outcomes that each is about.
+    """
+
+    def __init__(
+        self,
+        load: Callable[[], Opened],
+        slots: AbstractAsyncContextManager[Any] | None = None,
+        memory: tuple[Memory, Callable[[], int]] | None = None,
+    ) -> None:
+        self._load, self._slots, self._memory = load, slots or nullcontext(), memory
         self._turn, self._running, self._shut_down = asyncio.Lock(), threading.Lock(), False
-        self._study: Study | None = None
+        self._waiting = 0
+        self._opened: Opened | None = None
         self._current: asyncio.Future[Any] | None = None
 
-    async def run(self, task: Callable[[Study], Result], request: Request) -> Result:
+    async def run(self, task: Callable[[Opened], Result], request: Request) -> Result:
         """Run a task in a thread and return its result.
 
         Args:
@@ -59,21 +120,37 @@ class TaskQueue:
             request: the request that waits for it.
 
         Raises:
+            Busy: too many requests are waiting.
             Cancelled: the client disconnected before its turn, or the server is shutting down.
         """
 
         def compute() -> Result:
             with self._running:  # the task of a cancelled request may still run
-                if self._study is None:
-                    self._study = self._load()
-                return task(self._study)
+                if self._opened is None:
+                    self._opened = self._load()
+                return task(self._opened)
 
-        async with self._turn, self._slots:
-            # An unread request body is reported before the disconnect, so ask twice.
-            if self._shut_down or await request.is_disconnected() or await request.is_disconnected():
-                raise Cancelled
-            self._current = result = _in_thread(compute)
-            return await asyncio.shield(result)  # a started task finishes, and the next waits for it
+        if self._waiting >= WAITING:
+            raise Busy(f"{self._waiting} requests wait for this study already: try again later")
+        self._waiting += 1
+        try:
+            async with self._turn, self._reserved(), self._slots:
+                # An unread request body is reported before the disconnect, so ask twice.
+                if self._shut_down or await request.is_disconnected() or await request.is_disconnected():
+                    raise Cancelled
+                self._current = result = _in_thread(compute)
+                return await asyncio.shield(result)  # a started task finishes, and the next waits for it
+        finally:
+            self._waiting -= 1
+
+    @asynccontextmanager
+    async def _reserved(self) -> AsyncIterator[None]:
+        if self._memory is None:
+            yield
+            return
+        memory, outcomes = self._memory
+        async with memory.reserved(await run_in_threadpool(outcomes)):
+            yield
 
     def cancel(self) -> None:
         """Release all waiting requests: the server is shutting down."""

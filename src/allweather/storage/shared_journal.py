@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -66,9 +67,12 @@ class SharedStorage(Storage):
         expire: seconds after which a pending trial is given up.
         recipe: what the study was described with.
         shared: the open journal.
+        gate: limits computations.
     """
 
     shared: SharedJournal = field(kw_only=True)
+    gate: AbstractContextManager[Any] = field(kw_only=True, default_factory=nullcontext)
+    """Entered by whoever holds the turn, before it computes."""
 
     def journal(
         self,
@@ -86,4 +90,23 @@ class SharedStorage(Storage):
             space: its variables.
         """
         require_same_study(self.shared, description, space)
-        return self.shared
+        return _Gated(self.shared, self.gate)
+
+
+class _Gated(Journal):
+    """A shared journal whose turn includes a gate."""
+
+    def __init__(self, shared: SharedJournal, gate: AbstractContextManager[Any]) -> None:
+        super().__init__(shared._database, shared._study, shared.name)
+        self._shared, self._gate = shared, gate
+
+    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
+        return self._shared.read(after, trial)
+
+    def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
+        return self._shared.append(seen, written)
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        with self._shared.turn(), self._gate:
+            yield
