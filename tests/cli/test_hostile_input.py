@@ -1,6 +1,11 @@
+import sqlite3
+from pathlib import Path
+
 import pytest
+from typer.testing import CliRunner
 
 import allweather as aw
+from allweather.cli import app
 
 INJECTED = "x'; DROP TABLE studies; --"
 PATH = "../../../etc/passwd"
@@ -117,3 +122,53 @@ def test_an_export_with_steering_characters_is_shown_without_them(kiosk, folder)
     (folder / "evil.jsonl").write_text(text)
     ended = kiosk("import", "evil.jsonl", "--study", "evil", code=2)
     assert "\x1b" not in ended.err
+
+
+def test_no_command_prints_a_traceback(kiosk, folder, monkeypatch):
+    def broken(self):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("allweather.cli.options.SharedOptions.stored", broken)
+    ended = kiosk("show", code=1)
+    assert "unexpected error" in ended.err
+    details = ended.err.replace("\n", "").rpartition("the details are in ")[2].strip()
+    assert "a bug" in Path(details).read_text()
+    Path(details).unlink()
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("show", "--storage", f"sqlite:///{'x' * 5000}.db"), (2, 3)),
+        (("export", "y" * 5000), (2,)),
+        (("tell", "1_0", 3), (2,)),
+        (("report", "--output", "/dev/full"), (2, 3)),
+        (("dashboard", "--host", "a..b"), (2,)),
+        (("reproduce", "kde-fig1", "--workers", 0), (2,)),
+    ],
+)
+def test_mistakes_end_with_a_message(kiosk, words, code):
+    kiosk("ask")
+    kiosk("tell", 0, 3, "--context", "demand=3")
+    ended = CliRunner().invoke(app, [str(word) for word in words])
+    assert ended.exit_code in code
+    assert "Traceback" not in ended.output
+
+
+def test_a_variable_called_self_and_nested_json(terminal, folder):
+    (folder / "self.toml").write_text("[variables]\nself = { lower = 0, upper = 1 }\n")
+    terminal("init", "self.toml")
+    terminal("ask", "--study", "self")
+    (folder / "nested.jsonl").write_text("[" * 100_000)
+    terminal("import", "nested.jsonl", code=2)
+
+
+def test_a_damaged_study_is_saved(kiosk, folder):
+    kiosk("ask", "-n", 2)
+    with sqlite3.connect(folder / "allweather.db") as connection:
+        connection.execute("UPDATE events SET payload = '{' WHERE number = 1")
+    connection.close()
+    assert "--salvage" in kiosk("export", code=3).err
+    assert "1 events" in kiosk("export", "saved.jsonl", "--salvage").err
+    kiosk("import", "saved.jsonl", "--study", "saved")
+    assert len(kiosk("show", "--study", "saved", "--json").document["trials"]) == 1

@@ -76,7 +76,7 @@ def test_several_workers(simulated, folder):
 
 def test_what_takes_too_long_is_ended_with_all_it_started(simulated, folder):
     line = f"{command('-c', repr('import time; time.sleep(60)'))} & echo $! > child; wait"
-    ended = simulated("run", line, "--timeout", 1)
+    ended = simulated("run", line, "--timeout", 1, code=5)
     assert "took longer than 1 s" in ended.err
     assert "1 failed" in ended.out
     child = int((folder / "child").read_text())
@@ -90,7 +90,7 @@ def test_what_takes_too_long_is_ended_with_all_it_started(simulated, folder):
 def test_failures_are_retried_and_then_told(simulated, folder):
     flaky = 'test -e again && echo \'{"value": 1, "context": {"demand": 3}}\' || { touch again; exit 3; }'
     assert simulated("run", flaky, "--retries", 1, "--json").document["states"] == {"complete": 1}
-    ended = simulated("run", "echo x >> attempts; echo broken pump >&2; exit 3", "--retries", 2)
+    ended = simulated("run", "echo x >> attempts; echo broken pump >&2; exit 3", "--retries", 2, code=5)
     assert "exit code 3: broken pump" in ended.err
     assert (folder / "attempts").read_text() == "x\n" * 3
     for line in (
@@ -102,7 +102,7 @@ def test_failures_are_retried_and_then_told(simulated, folder):
         "echo '{\"valeu\": 1}'",
         "head -c 10000000 /dev/zero",
     ):
-        assert simulated("run", line, "--json").document["states"] == {"failed": 1}, line
+        assert simulated("run", line, "--json", code=5).document["states"] == {"failed": 1}, line
 
 
 def test_answers_that_the_study_refuses_stop_the_run_and_stay_pending(simulated):
@@ -199,7 +199,7 @@ def test_a_run_ends_when_little_is_left_to_gain(simulated):
 def test_a_run_does_not_end_before_the_initial_design(simulated):
     done = simulated("run", command("simulate.py"), "--trials", 4, "--until-gain", 1e9, "--json").document
     assert (len(done["trials"]), done["stopped"], done["possible_gain"]) == (4, None, None)
-    assert "the possible gain is not known yet" in simulated("run", "exit 3", "--until-gain", 1e9).out
+    assert "the possible gain is not known yet" in simulated("run", "exit 3", "--until-gain", 1e9, code=5).out
     done = simulated("run", command("simulate.py"), "--trials", 4, "--until-gain", 1e9, "--json").document
     assert len(done["trials"]) == 1
     assert done["stopped"]
@@ -308,3 +308,9 @@ def test_answers():
     assert "did you mean 'value'" in parse_answer('{"valu": 1}').failure
     for line in ("", "true", "null", '"3"', "[" * 99_999):
         assert parse_answer(line).answer is None
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
+def test_the_end_of_the_terminal_ends_what_a_run_started(end):
+    with pytest.raises(KeyboardInterrupt), worker_pool._sigterm_as_interrupt():
+        signal.raise_signal(end)

@@ -96,11 +96,11 @@ def test_whole_bounds_and_floats_are_the_same_space(tmp_path):
 
 
 def test_wide_tables_are_stored_in_parts(tmp_path):
-    names = [f"variable_number_{place}_with_a_long_name" for place in range(25)]
+    names = [f"variable_{place}_" + "x" * 180 for place in range(25)]
     study = aw.Study(aw.Space(**{name: aw.Real(0, 1) for name in names}), storage=f"sqlite:///{tmp_path}/studies.db")
-    rows = [dict.fromkeys(names, (number + 0.123456789) / 1001) | {"value": 1.0} for number in range(1000)]
-    assert len(study.add(rows)) == 1000
-    assert len(study.trials()) == 1000
+    rows = [dict.fromkeys(names, (number + 0.123456789) / 1001) | {"value": 1.0} for number in range(250)]
+    assert len(study.add(rows)) == 250
+    assert len(study.trials()) == 250
 
 
 ODD = aw.Space(

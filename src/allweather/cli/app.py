@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
+import tempfile
+import traceback
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -12,21 +19,26 @@ from allweather._utils.formatting import clean
 from allweather.errors import AllweatherError, BudgetSpent
 from allweather.storage import Conflict, StorageError
 
-INVALID, STORAGE, BUDGET = 2, 3, 4
-"""Exit codes; 0 is success, 1 an unexpected error."""
+UNEXPECTED, INVALID, STORAGE, BUDGET, FAILED = 1, 2, 3, 4, 5
+"""Exit codes; 0 is success."""
 MAX_MESSAGE = 600
 """Characters of an error message."""
 HELP = """Bayesian optimization under uncertain contexts.
 
 Example: allweather init kiosk.toml; allweather ask; allweather tell 0 42.5 --context demand=31; allweather recommend
 
-Exit codes: 0 success, 1 unexpected error, 2 invalid input, 3 storage error, 4 budget spent.
+Exit codes: 0 success, 1 unexpected error, 2 invalid input, 3 storage error, 4 budget spent, 5 all trials failed.
 """
 ORDER = (
     *("init", "ask", "tell", "correct", "add", "recommend", "check", "show", "dashboard", "plot", "report", "run"),
     *("export", "import"),
     *("methods", "problems", "bench", "figures", "reproduce"),
 )
+EXPECTED: tuple[type[BaseException], ...] = (
+    *(typer.Exit, typer.Abort),
+    *(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException"),
+)
+"""Raised by typer, which prints what they say."""
 console, error_console = Console(), Console(stderr=True)
 
 
@@ -38,12 +50,42 @@ class ErrorHandlingGroup(TyperGroup):
         return sorted(super().list_commands(ctx), key=ORDER.index)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; an `AllweatherError` becomes a message and an exit code."""
+        """Run the command; every error becomes a message and an exit code."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except AllweatherError as error:
             print_error(str(error))
             raise typer.Exit(exit_code(error)) from None
+        except EXPECTED:
+            raise
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader has enough
+                raise
+            print_error(f"{error.filename or 'output'}: {error.strerror or error}")
+            _discard_output()
+            raise typer.Exit(STORAGE if error.errno in (errno.ENOSPC, errno.EIO) else INVALID) from None
+        except Exception as error:
+            print_error(f"unexpected error, which should not happen: {type(error).__name__}: {error}{_details()}")
+            raise typer.Exit(UNEXPECTED) from None
+
+
+def _details() -> str:
+    """Write the traceback of the present error to a file, and say where it is."""
+    try:
+        handle, name = tempfile.mkstemp(prefix="allweather-error-", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(traceback.format_exc())
+    except OSError:
+        return ""
+    return f"; the details are in {Path(name)}"
+
+
+def _discard_output() -> None:
+    """Send what is left in the buffer of standard output nowhere, so that it cannot fail once more at the end."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def exit_code(error: AllweatherError) -> int:

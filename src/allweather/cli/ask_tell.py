@@ -30,7 +30,15 @@ from allweather.trials.text import fields, outcome
 if TYPE_CHECKING:
     from allweather.engine.recommendation import Recommendation
 
-Number = Annotated[int, typer.Argument(metavar="NUMBER", help="number of the trial")]
+
+def _whole(text: str) -> int:
+    """Parse the number of a trial, which is written in digits only."""
+    if not (text.removeprefix("-").isdigit() and text.isascii() and len(text) <= 20):
+        raise typer.BadParameter(f"{text[:100]!r} is not a whole number")
+    return int(text)
+
+
+Number = Annotated[int, typer.Argument(metavar="NUMBER", help="number of the trial", parser=_whole)]
 Values = Annotated[
     list[str] | None, typer.Argument(metavar="VALUE...", help="the outcome, or several outcomes of the same trial")
 ]

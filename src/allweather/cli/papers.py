@@ -73,7 +73,7 @@ def reproduce(
     problem: Annotated[list[str] | None, typer.Option(help="only this problem (repeatable)")] = None,
     method: Annotated[list[str] | None, typer.Option(help="only this method (repeatable)")] = None,
     quick: Annotated[bool, typer.Option(help="one problem, one seed, three iterations")] = False,
-    workers: Annotated[int, typer.Option(help="number of processes")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="number of processes")] = 1,
     output: Annotated[Path, typer.Option(help="folder for journals, tables and figures")] = Path("reproductions"),
 ) -> Output:
     """Reproduce a figure or table of the papers; a run that was stopped is resumed.

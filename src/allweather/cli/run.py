@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from allweather._utils.formatting import row
-from allweather.cli.app import app, error_console, print_error, print_line
+from allweather.cli.app import FAILED, app, error_console, print_error, print_line
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.cli.subprocesses import TrialCommand
 from allweather.errors import BudgetSpent, require
@@ -71,6 +71,9 @@ def run(
             print_error(_interrupted(pool.unfinished))
             raise typer.Exit(INTERRUPTED) from None
     _print_result(shared, name, done, pool.stopped, rule)
+    if done and all(trial.state == "failed" for trial in done):
+        print_error(f"{name}: every trial failed")
+        raise typer.Exit(FAILED)
     if pool.budget_spent:
         raise BudgetSpent(f"{name}: the remaining budget does not cover another trial")
 

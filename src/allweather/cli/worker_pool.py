@@ -137,7 +137,7 @@ def retry_on_storage_error(act: Callable[[], T]) -> T:
 
 @contextmanager
 def _sigterm_as_interrupt() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C, so that no command is left running."""
+    """Treat SIGTERM, and the end of the terminal, like Ctrl-C, so that no command is left running."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -145,8 +145,10 @@ def _sigterm_as_interrupt() -> Iterator[None]:
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    signals = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = [signal.signal(each, interrupt) for each in signals]
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
