@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 LIBRARY := .venv/.installed-library
 DEVELOPMENT := .venv/.installed
 
-.PHONY: demo test test-fast browser pictures integrations lint bench results docs format clean
+.PHONY: demo test test-fast browser pictures integrations lint bench soak results docs format clean
 
 demo: $(LIBRARY)
 	$(BIN)/python examples/newsvendor.py
@@ -40,6 +40,13 @@ lint: $(DEVELOPMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Workers, kills, restarts, a page under load, corrections and backups, and one verdict: ten minutes on each of SQLite
+# and PostgreSQL, or more with HOURS=1.
+HOURS ?=
+MINUTES ?= $(if $(HOURS),$(shell echo $$(( 60 * $(HOURS) ))),10)
+soak: $(DEVELOPMENT)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks soak --minutes $(MINUTES)
 
 bench: $(DEVELOPMENT)
 	$(BIN)/python -m benchmarks

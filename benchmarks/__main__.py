@@ -20,6 +20,7 @@ from benchmarks import (
     methods,
     papers,
     results_page,
+    soak,
     trials,
     worst_cases,
 )
@@ -31,6 +32,7 @@ CAMPAIGNS = {
     "papers": papers.main,
     "results": results_page.main,
     "trials": trials.main,
+    "soak": soak.main,
 }
 ALL = {
     "asks": asks.main,

@@ -31,7 +31,7 @@ Exit codes: 0 success, 1 unexpected error, 2 invalid input, 3 storage error, 4 b
 """
 ORDER = (
     *("init", "ask", "tell", "correct", "add", "recommend", "check", "show", "dashboard", "plot", "report", "run"),
-    *("export", "import"),
+    *("export", "import", "backup", "restore"),
     *("methods", "problems", "bench", "figures", "reproduce"),
 )
 EXPECTED: tuple[type[BaseException], ...] = (

@@ -1,0 +1,51 @@
+"""`backup` and `restore`: all studies of a database as one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allweather.cli.app import app, print_line
+from allweather.cli.export import MAX_FILE
+from allweather.cli.files import read_file, write_new_file
+from allweather.cli.options import JsonOption, SharedOptions, StorageOption
+from allweather.storage import Database
+from allweather.storage.backup import backup_lines, restore_lines
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="a new file")],
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write all studies of a database to one file, also while they are in use.
+
+    Example: allweather backup kiosk-backup.jsonl
+    """
+    shared = SharedOptions(storage, None, as_json)
+    database = shared.database()
+    text = "".join(f"{line}\n" for line in backup_lines(database))
+    write_new_file(file, text)
+    document = {"storage": database.address, "file": str(file), "lines": text.count("\n")}
+    shared.print(document, lambda: print_line(f"Saved the studies of {database.address} in {file}"))
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="a file written by `backup`")],
+    storage: StorageOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Restore the studies of a backup, after all of it was checked; no study that exists is changed.
+
+    Example: allweather restore kiosk-backup.jsonl --storage sqlite:///restored.db
+    """
+    shared = SharedOptions(storage, None, as_json)
+    lines = read_file(file, MAX_FILE).split("\n")
+    database = Database(shared.url)
+    names = restore_lines(database, lines)
+    document = {"studies": names, "storage": database.address}
+    shared.print(document, lambda: print_line(f"Restored {', '.join(names)} into {database.address}"))
