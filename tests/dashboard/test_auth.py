@@ -1,10 +1,12 @@
 import httpx
 import pytest
-from tests.dashboard.served import form_token, serving
+from tests.dashboard.served import fed, form_token, serving
 
-from allweather.dashboard import ServerConfig
+from allweather.cli.dashboard import _users
+from allweather.dashboard import ServerConfig, middleware
 from allweather.dashboard.auth import token_matches
 from allweather.dashboard.middleware import WAITING
+from allweather.errors import InvalidInput
 
 TOKEN = "a-token-of-many-characters"
 ROOT = "/api/v1/studies"
@@ -139,3 +141,40 @@ def test_only_the_token_itself_matches():
     assert not token_matches(config, f"{TOKEN}x")
     assert not token_matches(config, "")
     assert not token_matches(ServerConfig(), "")
+
+
+ADA, BOB = "a" * 20, "b" * 20
+
+
+def test_tokens_with_names(url, tmp_path):
+    fed(url, 3)
+    lines = (f'ada = {{ token = "{ADA}" }}', f'bob = {{ token = "{BOB}", access = "read" }}')
+    (tmp_path / "tokens.toml").write_text("\n".join(lines))
+    users = _users(tmp_path / "tokens.toml")
+    root = "/api/v1/studies/kiosk"
+    with serving(url, users=users) as server, server.client() as client:
+        ada, bob = ({"authorization": f"Bearer {token}"} for token in (ADA, BOB))
+        assert client.get(root).status_code == 401
+        assert client.get("/health").status_code == 200
+        assert client.get(root, headers=bob).status_code == 200
+        refused = client.post(f"{root}/trials/1/correct", json={"values": [2]}, headers=bob)
+        assert (refused.status_code, refused.json()["detail"]) == (403, "this token may only read")
+        assert client.post(f"{root}/trials/1/correct", json={"values": [2]}, headers=ada).status_code == 200
+        assert client.post("/login", data={"token": BOB}).status_code == 303
+        page = client.get("/studies/kiosk/trials/1")
+        assert "<td>ada</td>" in page.text
+        posted = {"form_token": form_token(page.text), "values": "3"}
+        assert client.post("/studies/kiosk/trials/1/correct", data=posted).status_code == 403
+
+
+def test_requests_of_a_token_are_limited(url, monkeypatch):
+    fed(url, 1)
+    monkeypatch.setattr(middleware, "PER_MINUTE", 2)
+    with serving(url, token=ADA) as server, server.client() as client:
+        found = [client.get("/api/v1/studies").status_code for _ in range(6)]
+    assert 429 in found
+
+
+def test_a_certificate_needs_its_key(tmp_path):
+    with pytest.raises(InvalidInput, match="be given with --key"):
+        ServerConfig(certificate=tmp_path / "x.pem")

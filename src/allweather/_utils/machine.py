@@ -1,7 +1,8 @@
-"""What the machine gives to this process, and log files that do not fill its disk."""
+"""What the machine gives to this process, addresses on its network, and logs that do not fill its disk."""
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import os
 
@@ -44,3 +45,17 @@ class RepeatFilter(logging.Filter):
             started, count = record.created, 0
         self._seen[place] = started, count + 1
         return count < REPEATS
+
+
+def ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the IP address that a host is given by; None where it is a name."""
+    try:
+        return ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return None
+
+
+def without_port(host: str) -> str:
+    """Return a host without its port."""
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() and (not name.count(":") or name.endswith("]")) else host

@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from allweather.cli.app import app, print_line
+from allweather.cli.files import read_file
 from allweather.cli.options import JsonOption, SharedOptions, StorageOption
-from allweather.errors import InvalidInput
+from allweather.errors import InvalidInput, require
+
+if TYPE_CHECKING:
+    from allweather.dashboard.server import User
 
 Token = Annotated[
     str | None,
@@ -33,6 +38,11 @@ def dashboard(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes any free port")] = 8080,
     token: Token = None,
     host_name: Names = None,
+    tokens: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML file of tokens with names, full or read-only")
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="certificate, for HTTPS")] = None,
+    key: Annotated[Path | None, typer.Option(metavar="FILE", help="private key of the certificate")] = None,
     memory: Annotated[
         float | None,
         typer.Option(metavar="GB", min=0.1, help="memory for computations; default: half of what there is"),
@@ -51,7 +61,9 @@ def dashboard(
         remedy = f"install it with `pip install 'allweather[dashboard]'` ({missing})"
         raise InvalidInput("the dashboard needs FastAPI", remedy=remedy) from None
     limit = None if memory is None else memory * 1e9
-    config = ServerConfig(host, port, token, tuple(host_name or ()), limit, computations)
+    config = ServerConfig(
+        host, port, token, tuple(host_name or ()), limit, computations, _users(tokens), certificate, key
+    )
     shared = SharedOptions(storage, None, as_json)
     shared.database().close()  # report database errors before the server starts
 
@@ -65,3 +77,24 @@ def dashboard(
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def _users(file: Path | None) -> tuple[User, ...]:
+    """Read the users of a file: `ada = { token = "...", access = "full" }`, or `access = "read"`."""
+    from allweather.dashboard.server import User
+    from allweather.serialization.checks import TABLE, WORD, below, read
+    from allweather.serialization.toml import LARGEST, parse_toml
+
+    if file is None:
+        return ()
+    users = []
+    for name, table in parse_toml(read_file(file, LARGEST), file.name).items():
+        where = below(file.name, name)
+        read({name: table}, file.name, {name: TABLE})
+        read(table, where, {"token": WORD}, {"access": WORD})
+        access = table.get("access", "full")
+        require(access in ("full", "read"), f"{where}.access", "be full or read", access)
+        users.append(User(name, table["token"], access == "read"))
+    distinct = len({user.token for user in users}) == len(users)
+    require(distinct and bool(users), "dashboard --tokens", "hold tokens that differ", f"{len(users)} tokens")
+    return tuple(users)

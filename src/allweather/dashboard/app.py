@@ -126,7 +126,7 @@ def _openapi(app: FastAPI, config: ServerConfig) -> dict[str, Any]:
         components = document.setdefault("components", {})
         components["schemas"]["ProblemOut"] = ProblemOut.model_json_schema()
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        if config.token is not None:
+        if config.guarded:
             document["security"] = [{"token": []}]
         app.openapi_schema = document
     return app.openapi_schema

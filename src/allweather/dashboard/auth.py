@@ -21,8 +21,8 @@ router = APIRouter(include_in_schema=False)
 
 
 def token_matches(config: ServerConfig, token: str) -> bool:
-    """Return whether a token is the server's; the comparison takes constant time."""
-    return config.token is not None and hmac.compare_digest(token.encode(), config.token.encode())
+    """Return whether a token is one of the server's; the comparison takes constant time."""
+    return config.user(token) is not None
 
 
 class Sessions:
@@ -44,10 +44,20 @@ class Sessions:
         self._key = secrets.token_bytes(32)
         self._ended: set[str] = set()
 
-    def open(self) -> str:
-        """Return the cookie value of a new session."""
-        content = f"{secrets.token_urlsafe(18)}.{int(time.time()) + LIFETIME}"
+    def open(self, user: str = "") -> str:
+        """Return the cookie value of a new session of a user."""
+        content = f"{secrets.token_urlsafe(18)}.{user.encode().hex()}.{int(time.time()) + LIFETIME}"
         return f"{content}.{self._sign('session', content)}"
+
+    def user_of(self, cookie: str) -> str:
+        """Return the name of the user of a valid session.
+
+        Example:
+            >>> sessions = Sessions()
+            >>> sessions.user_of(sessions.open("ada"))
+            'ada'
+        """
+        return bytes.fromhex(cookie.split(".")[1]).decode()
 
     def is_valid(self, cookie: str | None) -> bool:
         """Return whether a cookie was signed here, has not expired and was not logged out."""
@@ -100,11 +110,12 @@ async def log_in(request: Request) -> Response:
     """Open a session, if the token is right."""
     fields = await form_fields(request, 10)
     token, then = fields.get("token", ""), fields.get("then", "/")
-    if not token_matches(request.app.state.config, token.strip()):
+    user = request.app.state.config.user(token.strip())
+    if user is None:
         if not await request.app.state.rate_limit.wait():
             return render(request, "login.html", 429, then=then, detail="Too many invalid tokens. Try again later.")
         return render(request, "login.html", 401, then=then, detail="Invalid token.")
-    return _redirect(request, _local_path(then), request.app.state.sessions.open())
+    return _redirect(request, _local_path(then), request.app.state.sessions.open(user.name))
 
 
 @router.post("/logout")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from allweather.dashboard.auth import Sessions, cookie_header, token_matches
+from allweather.dashboard.auth import Sessions, cookie_header
 from allweather.dashboard.errors import plain_text, problem
 from allweather.dashboard.server import ServerConfig
 
@@ -23,6 +24,8 @@ SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 OWN_SITES = ("same-origin", "none")
 LARGEST_BODY = 2_000_000
 """Bytes: more than an event of a journal can hold, and little enough to keep in memory."""
+PER_MINUTE = 3000
+"""Requests of one token in a minute."""
 BODY_SECONDS = 30.0
 """Seconds for a body to arrive."""
 DELAY = 1.0
@@ -68,6 +71,21 @@ class RateLimit:
         return True
 
 
+class Quota:
+    """Counts the requests of each user in the present minute."""
+
+    def __init__(self) -> None:
+        self._minute, self._counts = 0, dict[str, int]()
+
+    def allows(self, user: str) -> bool:
+        """Count a request, and return whether it is within the limit."""
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            self._minute, self._counts = minute, {}
+        self._counts[user] = self._counts.get(user, 0) + 1
+        return self._counts[user] <= PER_MINUTE
+
+
 class IncompleteBody(Exception):
     """The body of a request did not arrive in time."""
 
@@ -105,6 +123,7 @@ class SecurityMiddleware:
 
     def __init__(self, app: ASGIApp, config: ServerConfig, sessions: Sessions, rate_limit: RateLimit) -> None:
         self.app, self.config, self.sessions, self.rate_limit = app, config, sessions, rate_limit
+        self.quota = Quota()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject a request, or pass it on."""
@@ -154,8 +173,9 @@ class SecurityMiddleware:
         session = request.cookies.get(self.config.cookie)
         known = self.sessions.is_valid(session)
         program = request.scope["path"].startswith(("/api/", "/static/"))
-        fresh = None if known or self.config.token is not None or program else self.sessions.open()
+        fresh = None if known or self.config.guarded or program else self.sessions.open()
         request.state.session = session if known else fresh
+        request.state.user = self.sessions.user_of(session) if known and session else ""
         return fresh
 
     async def _rejection(self, request: Request) -> Response | None:
@@ -166,7 +186,7 @@ class SecurityMiddleware:
         path = request.scope["path"]
         if path.startswith("/static/") or path == "/health":
             return None
-        rejection = await self._authenticate(request, path)
+        rejection = await self._authenticate(request, path) or self._authorize(request, path)
         json_needed = path.startswith("/api/") and request.method in ("POST", "PUT", "PATCH")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if rejection is None and json_needed and kind != "application/json":
@@ -176,10 +196,12 @@ class SecurityMiddleware:
     async def _authenticate(self, request: Request, path: str) -> Response | None:
         """Return None if the request has the token or a session, or needs neither."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
-        if self.config.token is None or path == "/login":
+        if not self.config.guarded or path == "/login":
             return None
         if kind.lower() == "bearer":
-            return None if token_matches(self.config, token.strip()) else await self._invalid_token(request)
+            user = self.config.user(token.strip())
+            request.state.user = "" if user is None else user.name
+            return None if user is not None else await self._invalid_token(request)
         if request.state.session is not None:
             return None
         if path.startswith("/api/"):
@@ -188,6 +210,16 @@ class SecurityMiddleware:
         if "hx-request" in request.headers or request.method not in SAFE_METHODS:
             return plain_text(401, "your session has ended: log in again", {"hx-redirect": "/login"})
         return RedirectResponse(f"/login?then={quote(path, safe='')}", 303)
+
+    def _authorize(self, request: Request, path: str) -> Response | None:
+        """Return None if the user may do this, and has not done too much in this minute."""
+        name = request.state.user
+        known = {each.name: each for each in self.config.users}.get(name)
+        if known is not None and known.read_only and request.method not in SAFE_METHODS and path != "/logout":
+            return _reject(request, 403, "this token may only read")
+        if not self.config.guarded or path == "/login" or self.quota.allows(name):
+            return None
+        return _reject(request, 429, f"more than {PER_MINUTE} requests in a minute", {"retry-after": "10"})
 
     async def _invalid_token(self, request: Request) -> Response:
         if not await self.rate_limit.wait():

@@ -116,7 +116,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
     shared = {
         "files": static_urls(),
         "form_token": state.sessions.form_token(session) if session else "",
-        "token_required": state.config.token is not None,
+        "token_required": state.config.guarded,
         "logged_in": session is not None,
     }
     return HTMLResponse(TEMPLATES.get_template(template).render(**shared, **values), status)

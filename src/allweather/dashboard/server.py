@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
+import hmac
 import logging
 import signal
 import socket
@@ -11,12 +11,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from allweather._utils.machine import RepeatFilter, open_files
+from allweather._utils.machine import RepeatFilter, ip_address, open_files, without_port
 from allweather.dashboard.tasks import is_computing
 from allweather.errors import InvalidInput, require, require_count, require_number
 
@@ -40,6 +41,29 @@ GRACE = 2
 
 
 @dataclass(frozen=True)
+class User:
+    """A person or program with a token of its own.
+
+    Args:
+        name: written into the journal with what it reports.
+        token: its secret.
+        read_only: whether it may change nothing.
+    """
+
+    name: str
+    token: str = field(repr=False)
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
+        received = f"{len(self.token)} characters" if plain else "other characters"  # never the token itself
+        fits = plain and len(self.token) >= TOKEN_LENGTH
+        requirement = f"be at least {TOKEN_LENGTH} ASCII characters without spaces"
+        where = f"token of {self.name}" if self.name else "dashboard --token"
+        require(fits, where, requirement, received, CREATE_TOKEN)
+
+
+@dataclass(frozen=True)
 class ServerConfig:
     """The address to listen on, the host names to accept, and the access token.
 
@@ -50,6 +74,9 @@ class ServerConfig:
         names: further host names to accept, such as that of a reverse proxy.
         memory: bytes that computations may use together; half of the machine's memory if not given.
         computations: of each kind (asks, recommendations, figures) that run at once.
+        users: people and programs with tokens of their own.
+        certificate: file with the certificate, for HTTPS.
+        key: file with the certificate's private key.
 
     Example:
         >>> ServerConfig().accepts_host("localhost:8080"), ServerConfig().accepts_host("evil.example")
@@ -66,6 +93,9 @@ class ServerConfig:
     names: tuple[str, ...] = ()
     memory: float | None = None
     computations: int = 1
+    users: tuple[User, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
 
     def __post_init__(self) -> None:
         require(0 <= self.port <= 65535, "dashboard --port", "be between 0 and 65535", self.port)
@@ -73,13 +103,13 @@ class ServerConfig:
         if self.memory is not None:
             require_number(self.memory, "dashboard --memory", above=0)
         require(bool(self.host.strip()), "dashboard --host", "be an address such as 127.0.0.1", self.host)
+        pair = (self.certificate is None) == (self.key is None)
+        require(pair, "dashboard --certificate", "be given with --key", "one of the two")
+        for file in (self.certificate, self.key):
+            require(file is None or file.is_file(), "dashboard --certificate, --key", "be files", str(file))
         if self.token is not None:
-            plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
-            received = f"{len(self.token)} characters" if plain else "other characters"  # never the token itself
-            fits = plain and len(self.token) >= TOKEN_LENGTH
-            requirement = f"be at least {TOKEN_LENGTH} ASCII characters without spaces"
-            require(fits, "dashboard --token", requirement, received, CREATE_TOKEN)
-        elif not self.local:
+            User("", self.token)
+        elif not self.local and not self.users:
             raise InvalidInput(
                 "needs --token (or ALLWEATHER_TOKEN), because other machines can reach this address",
                 where=f"dashboard --host {self.host}",
@@ -87,9 +117,20 @@ class ServerConfig:
             )
 
     @property
+    def guarded(self) -> bool:
+        """Whether requests need a token."""
+        return self.token is not None or bool(self.users)
+
+    def user(self, token: str) -> User | None:
+        """Return who has a token; None if nobody has it. The comparison takes constant time."""
+        shared = [] if self.token is None else [User("", self.token)]
+        found = [each for each in (*shared, *self.users) if hmac.compare_digest(token.encode(), each.token.encode())]
+        return found[0] if found else None
+
+    @property
     def local(self) -> bool:
         """Whether only this machine can reach the address."""
-        address = _ip_address(self.host)
+        address = ip_address(self.host)
         return self.host == "localhost" if address is None else address.is_loopback
 
     @property
@@ -106,7 +147,7 @@ class ServerConfig:
             'http://[::1]:8000/'
         """
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{self.port}/"
+        return f"{'https' if self.certificate else 'http'}://{host}:{self.port}/"
 
     def accepts_host(self, host: str) -> bool:
         """Return whether the Host header names this server; other names indicate DNS rebinding.
@@ -114,11 +155,11 @@ class ServerConfig:
         Args:
             host: the header, with or without a port.
         """
-        name = _without_port(host).lower().rstrip(".")
+        name = without_port(host).lower().rstrip(".")
         known = {"127.0.0.1", "localhost", "[::1]", self.host.lower(), f"[{self.host.lower()}]"}
         if name in known | {each.lower() for each in self.names}:
             return True
-        bound, address = _ip_address(self.host), _ip_address(name.strip("[]"))
+        bound, address = ip_address(self.host), ip_address(name.strip("[]"))
         # A server bound to every address accepts every IP address: rebinding needs a name.
         return bound is not None and bound.is_unspecified and address is not None
 
@@ -149,9 +190,10 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
         logger = logging.getLogger(name)
         if not any(isinstance(each, RepeatFilter) for each in logger.filters):
             logger.addFilter(RepeatFilter())
-    return uvicorn.Config(
-        app, http=LimitedProtocol, log_level="warning", ws="none", timeout_graceful_shutdown=GRACE, server_header=False
-    )
+    config: ServerConfig = app.state.config
+    files: dict[str, Any] = {"ssl_certfile": config.certificate, "ssl_keyfile": config.key}
+    common = {"log_level": "warning", "ws": "none", "timeout_graceful_shutdown": GRACE, "server_header": False}
+    return uvicorn.Config(app, http=LimitedProtocol, **common, **(files if config.certificate else {}))
 
 
 class LimitedProtocol(H11Protocol):
@@ -250,15 +292,3 @@ def _bind(config: ServerConfig) -> socket.socket:
             remedy="choose another port with --port",
         ) from None
     return listening
-
-
-def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return None
-
-
-def _without_port(host: str) -> str:
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() and (not name.count(":") or name.endswith("]")) else host

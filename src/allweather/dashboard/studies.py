@@ -131,7 +131,7 @@ class Snapshot:
 
 
 class OpenStudy:
-    """An open study: one shared journal, and task queues for asking, telling, adding, recommending and drawing.
+    """An open study: one shared journal, and task queues of which none waits for another.
 
     Reading and telling use a session of their own, so they wait for no computation, and asking waits for no figure.
     """
@@ -175,19 +175,18 @@ class OpenStudy:
         return Snapshot(stored, history, last, self._sorted[1])
 
     async def tell(self, number: int, report: Callable[[StoredStudy], Say], request: Request) -> Trial:
-        """Write an event about a trial, and in it who reports it where people have tokens of their own.
-
-        Args:
-            number: of the trial.
-            report: returns the writer of the event.
-            request: reports it.
-        """
+        """Write an event about a trial, and in it who reports it where people have tokens of their own."""
         user = getattr(request.state, "user", "")
 
         def task(stored: StoredStudy) -> Trial:
             self.snapshot().find(number)
             say = report(stored)
-            return stored.session.tell(number, say if not user else lambda trial: _signed(say(trial), user))
+
+            def signed(trial: Trial) -> Event:
+                event = say(trial)
+                return replace(event, payload={**event.payload, "by": user}) if user else event
+
+            return stored.session.tell(number, signed)
 
         return await self._telling.run(task, request)
 
@@ -255,10 +254,6 @@ class OpenStudy:
             return self._results.put(known, task(study)) if found is None else found
 
         return recall
-
-
-def _signed(event: Event, user: str) -> Event:
-    return replace(event, payload={**event.payload, "by": user})
 
 
 class StudyCache:
