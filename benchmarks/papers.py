@@ -7,7 +7,6 @@ resumed from its journal, so the command can be stopped at any time: `python -m 
 from __future__ import annotations
 
 import argparse
-import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,59 +31,79 @@ class Item:
     seeds: int | None = None
     iterations: int | None = None
 
-    def campaigns(self) -> list[Campaign]:
-        """The campaigns of the figure, restricted."""
-        if self.figure == published_code.NAME:
-            figure = Figure(self.figure, "published code", "", published_code.campaigns)
-        else:
-            found = CATALOGUE[self.figure]
-            assert isinstance(found, Figure)
-            figure = found
-        return select_campaigns(figure, self.seeds, self.iterations, False, self.problems, self.methods)
+    @property
+    def stored(self) -> str:
+        """Name under which its runs are stored: figures of the same runs share them."""
+        return _figure(self.figure).journals or self.figure
 
-    def runs(self) -> Iterator[tuple[Path, Run]]:
+    def campaigns(self, folder: Path | None = None) -> list[Campaign]:
+        """The campaigns of the figure, restricted, with their folders inside `folder`."""
+        figure = _figure(self.figure)
+        return select_campaigns(figure, self.seeds, self.iterations, False, self.problems, self.methods, folder)
+
+    def runs(self, folder: Path | None = None) -> list[tuple[Path | None, Run]]:
         """The runs, seed by seed over all campaigns, with the folder of their journals."""
-        campaigns = self.campaigns()
-        runs = [(Path(self.figure) / _slug(each), run) for each in campaigns for run in each.runs()]
-        return iter(sorted(runs, key=lambda pair: pair[1].seed))
+        runs = [(each.folder, run) for each in self.campaigns(folder) for run in each.runs()]
+        return sorted(runs, key=lambda pair: pair[1].seed)
 
 
-_KDE = ("ackley", "modified-branin", "newsvendor", "portfolio-normal")
+def _figure(name: str) -> Figure:
+    if name == published_code.NAME:
+        return Figure(name, "published code", "", published_code.campaigns)
+    found = CATALOGUE[name]
+    assert isinstance(found, Figure)
+    return found
+
+
+_PAIR = ("ackley", "modified-branin")
+_KDE = (*_PAIR, "newsvendor", "portfolio-normal")
 _UCB = ("TS-BOCU", "UCB-BOCU-2", "UCB-SO", "UCB-RO", "Random")
 _HARTMANN = tuple(f"hartmann3-subsets, {level}, 0.04" for level in ("moderate", "cheap", "expensive"))
 ITEMS: tuple[Item, ...] = (
-    Item("kde-fig1", _KDE[:2], iterations=30),
-    Item(published_code.NAME, seeds=2),
     Item("wasserstein-fig1", methods=("WDRBO", "ERBO"), seeds=5),
-    Item("wasserstein-fig2", ("ackley", "modified-branin"), seeds=5, iterations=30),
-    Item("subsets-fig2", _HARTMANN[:1], ("etc-ada", "ucb-psq", "ts-psq"), seeds=5),
+    Item(published_code.NAME, ("hartmann3", "gp-sample"), seeds=2),
+    Item("wasserstein-fig3", _PAIR, ("erbo", "wdrbo", "gp-ucb", "sbo-kde"), seeds=5, iterations=30),
+    Item("kde-fig1", _KDE, ("sbo-kde", "drbo-kde", "gp-ucb", "stableopt"), iterations=30),
     Item("bocu-fig2", ("hartmann3",), _UCB, seeds=3, iterations=100),
+    Item("subsets-fig2", _HARTMANN[:1], ("etc-ada", "ucb-psq", "ts-psq"), seeds=5),
+    Item("phi-fig3", ("branin", "six-hump-camel"), seeds=5, iterations=30),
+    Item("wasserstein-fig3", _PAIR, seeds=5, iterations=30),
     Item("kde-fig1", _KDE, iterations=60),
     Item("phi-fig3", ("branin", "six-hump-camel"), seeds=10, iterations=30),
     Item("wasserstein-fig1", methods=("WDRBO", "ERBO")),
     Item(published_code.NAME),
     Item("bocu-fig2", ("hartmann3", "plant-ph"), _UCB, seeds=5, iterations=400),
-    Item("wasserstein-fig2", ("ackley", "modified-branin")),
+    Item("wasserstein-fig3", _PAIR),
     Item("subsets-fig2", _HARTMANN),
     Item("phi-fig3"),
-    Item("kde-fig1"),
-    Item("wasserstein-fig2"),
+    Item("kde-fig1", iterations=90),
+    Item("wasserstein-fig3"),
     Item("bocu-fig2", ("hartmann3", "plant-ph")),
     Item("subsets-fig2"),
+    Item("kde-fig1"),
+    Item("bocu-fig2"),
 )
 """In the order in which they are run; later items contain earlier ones at the size of the paper."""
 
 
-def missing(items: Sequence[Item], folder: Path) -> Iterator[tuple[Item, Path, Run]]:
-    """The runs that are not stored, or with fewer iterations."""
-    lengths = {stored_runs.identity(record): stored_runs.length(record) for record in stored_runs.read(folder)}
+def missing(
+    items: Sequence[Item], results: Path, journals: Path | None = None
+) -> Iterator[tuple[str, Path | None, Run]]:
+    """The runs that are not stored, or with fewer iterations: where they are stored, their folder, and the run.
+
+    Args:
+        items: what is wanted.
+        results: folder of the stored runs.
+        journals: folder of journals and optima.
+    """
+    lengths = {stored_runs.identity(record): stored_runs.length(record) for record in stored_runs.read(results)}
     for item in items:
-        for journals, run in item.runs():
+        for folder, run in item.runs(None if journals is None else journals / item.stored):
             names = [None] if run.iterations is None else [measure.name for measure in run.measures]
-            keys = [(item.figure, run.labels["problem"], run.labels["method"], name, run.seed) for name in names]
+            keys = [(item.stored, run.labels["problem"], run.labels["method"], name, run.seed) for name in names]
             if any(lengths.get(key, 0) < (run.iterations or 1) for key in keys):
                 lengths |= dict.fromkeys(keys, run.iterations or 1)
-                yield item, journals, run
+                yield item.stored, folder, run
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -102,14 +121,9 @@ def main(arguments: Sequence[str] = ()) -> None:
             print(item, sum(1 for _ in missing([item], chosen.results)))
         return
     end = time.monotonic() + 3600 * chosen.hours
-    for item, journals, run in missing(items, chosen.results):
+    for name, folder, run in missing(items, chosen.results, chosen.journals):
         if time.monotonic() > end:
             break
-        found = stored_runs.records(item.figure, execute(run, chosen.journals / journals))
+        found = stored_runs.records(name, execute(run, folder))
         stored_runs.append(chosen.results, found)
-        print(item.figure, run.key, f"{found[0]['cpu_s']:.1f} s", flush=True)
-
-
-def _slug(campaign: Campaign) -> str:
-    """A folder for each measure of regret, since runs with different objectives have the same name."""
-    return re.sub(r"[^a-z0-9]+", "-", " ".join(measure.name for measure in campaign.measures).lower())
+        print(name, run.key, f"{found[0]['cpu_s']:.1f} s", flush=True)

@@ -16,12 +16,14 @@ import numpy as np
 from allweather.benchmark import Campaign, at_costs
 from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.figures import Figure
-from benchmarks import stored_runs
+from benchmarks import defaults, paired, stored_runs
 from benchmarks.stored_runs import Record
 
 NAME = "published-code"
 """Of the runs that no figure has, in the place of a figure's name."""
 RESULTS = Path(__file__).parent / "results" / "published_code.json"
+DEFAULTS = "defaults"
+"""Of the runs of `python -m benchmarks defaults`, which have the initial trials, laws and seeds of kde."""
 FEW = 5
 """With fewer seeds on either side, both sides are assumed to have the same variance."""
 KDE_METHODS = {
@@ -42,12 +44,12 @@ PROBLEMS = {
     "bocvs": {"Hartmann": "hartmann3-subsets", "GP": "gp-sample-3d"},
 }
 FIGURES = {
-    "sbokde": ("kde-fig1",),
-    "WDRBO": ("wasserstein-fig3", "wasserstein-fig2"),
+    "sbokde": ("kde-fig1", DEFAULTS),
+    "WDRBO": ("wasserstein-fig2",),
     "unified-framework-BOCU": (NAME, "bocu-fig2"),
     "bocvs": (NAME, "subsets-fig2"),
 }
-"""Where the runs with the same settings are stored; the first that has them counts."""
+"""Where the runs with the same settings are stored; that with the most seeds counts."""
 REASONS = {
     "MMD_Minimax_Approx": "the published approximation is another formula (E10)",
     "MMD": "one seed; the search and the surrogate are ours (E12)",
@@ -123,10 +125,11 @@ def comparisons(records: Sequence[Record], path: Path = RESULTS) -> list[Compari
         records: the stored runs.
         path: the regrets of the published code.
     """
+    known = [*records, *_defaults()]
     found = []
     for entry in json.loads(path.read_text()):
         code, problem, method, at = (entry[name] for name in ("code", "problem", "method", "at"))
-        ours = _ours(records, code, problem, method, float(at))
+        ours = _ours(known, code, problem, method, float(at))
         found.append(Comparison(code, problem, method, at, np.array(entry["regret"], dtype=float), ours))
     return found
 
@@ -140,6 +143,7 @@ def _ours(records: Sequence[Record], code: str, problem: str, method: str, at: f
     elif rest:
         measure = rest[0]
     label = {**KDE_METHODS, **SUBSET_METHODS}.get(method, method)
+    sources = []
     for figure in FIGURES[code]:
         values = [
             _at(each, at)
@@ -147,10 +151,18 @@ def _ours(records: Sequence[Record], code: str, problem: str, method: str, at: f
             if (each["figure"], each["problem"], each["method"]) == (figure, name, label)
             and measure in (None, each.get("measure"))
         ]
-        known = np.array([value for value in values if value is not None])
-        if len(known):
-            return known
-    return np.empty(0)
+        sources.append(np.array([value for value in values if value is not None]))
+    return max(sources, key=len)
+
+
+def _defaults() -> list[Record]:
+    """Runs of the campaign of the defaults as records, without GP-UCB, whose surrogate is not that of kde there."""
+    return [
+        {"figure": DEFAULTS, **{name: each[name] for name in ("problem", "method", "seed")}, "measure": "expected"}
+        | {"steps": [each["trials"]], "cumulative": [each["cumulative"][0]]}
+        for each in paired.read(defaults.RESULTS)
+        if each["method"] != "gp-ucb"
+    ]
 
 
 def _at(record: Record, at: float) -> float | None:

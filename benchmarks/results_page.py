@@ -19,9 +19,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 SIZES = {
     "bocu-fig2": (10, 1000),
     "bocu-fig3": (10, 1000),
-    "kde-fig1": (5, 100),
-    "kde-fig2": (5, 100),
-    "kde-table1": (5, 100),
+    "kde-fig1": (5, 340),
+    "kde-fig2": (5, 340),
+    "kde-table1": (10, 90),
     "phi-fig1": (30, 50),
     "phi-fig3": (30, 60),
     "phi-fig4": (30, 50),
@@ -29,12 +29,13 @@ SIZES = {
     "phi-fig7": (30, 50),
     "subsets-fig2": (10, 0),
     "subsets-fig3": (10, 0),
+    "subsets-kg": (20, 0),
     "wasserstein-fig1": (15, 100),
     "wasserstein-fig2": (15, 100),
     "wasserstein-fig3": (15, 100),
     "wasserstein-fig4": (15, 100),
     "wasserstein-table1": (15, 100),
-    "wasserstein-table2": (5, 100),
+    "wasserstein-table2": (15, 100),
 }
 """Seeds and iterations of the campaigns in the catalogue, which need the papers' data to be built; 0 for a budget."""
 
@@ -47,14 +48,25 @@ def tables(folder: Path = stored_runs.FOLDER) -> dict[str, str]:
     """
     found = stored_runs.read(folder)
     names = list(dict.fromkeys(record["figure"] for record in found))
-    figures = [name for name in names if name in CATALOGUE]
-    sections = [_section(name, [each for each in found if each["figure"] == name]) for name in figures]
+    sections = {name: _section(name, _own(name, found)) for name in CATALOGUE if _own(name, found)}
     return {
         "campaigns": _campaigns(found, names),
-        "figures": "\n\n".join(sections),
+        "figures": "\n\n".join(sections.values()),
         "published code": _published(published_code.comparisons(found)),
-        "missing": _missing(names),
+        "missing": _missing(list(sections)),
     }
+
+
+def _own(name: str, found: Sequence[Record]) -> list[Record]:
+    """The stored runs of a figure; of runs that several figures share, those of its methods and problems."""
+    figure = CATALOGUE[name]
+    if not isinstance(figure, Figure):
+        return []
+    own = [each for each in found if each["figure"] == (figure.journals or name)]
+    if not own or not figure.journals:
+        return own
+    pairs = {(problem, method) for each in figure.campaigns() for problem in each.problems for method in each.methods}
+    return [each for each in own if (each["problem"], each["method"]) in pairs]
 
 
 def _campaigns(found: Sequence[Record], names: Iterable[str]) -> str:

@@ -80,7 +80,8 @@ def test_only_missing_runs_are_made(tmp_path):
     assert len(list(papers.missing([longer], tmp_path))) == 1
 
 
-def test_comparisons_with_the_published_code():
+def test_comparisons_with_the_published_code(monkeypatch):
+    monkeypatch.setattr(published_code, "_defaults", list)
     keys = {"figure": "kde-fig1", "problem": "ackley", "method": "sbo-kde", "measure": "expected"}
     curves = {"steps": [15, 30], "cpu_s": 1.0}
     records = [{**keys, **curves, "seed": seed, "cumulative": [1.0, value]} for seed, value in ((0, 100.0), (1, 110.0))]
