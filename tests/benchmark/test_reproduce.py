@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 import allweather as aw
 from allweather.benchmark import reproduce, reproducible
+from allweather.benchmark.catalogue import CATALOGUE
 from allweather.cli import app
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -18,7 +19,11 @@ def shared(tmp_path_factory):
     return tmp_path_factory.mktemp("reproductions")
 
 
-@pytest.mark.parametrize("name", reproducible())
+OWN = [name for name in reproducible() if not getattr(CATALOGUE[name], "journals", "")]
+"""Entries with runs of their own; those made from the runs of others are in `test_papers.py`."""
+
+
+@pytest.mark.parametrize("name", OWN)
 def test_every_figure_in_miniature(name, monkeypatch, shared):
     monkeypatch.setenv("ALLWEATHER_DATA", str(DATA))
     found = reproduce(name, quick=True, folder=shared)
