@@ -192,7 +192,12 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
             logger.addFilter(RepeatFilter())
     config: ServerConfig = app.state.config
     files: dict[str, Any] = {"ssl_certfile": config.certificate, "ssl_keyfile": config.key}
-    common = {"log_level": "warning", "ws": "none", "timeout_graceful_shutdown": GRACE, "server_header": False}
+    common: dict[str, Any] = {
+        "log_level": "warning",
+        "ws": "none",
+        "timeout_graceful_shutdown": GRACE,
+        "server_header": False,
+    }
     return uvicorn.Config(app, http=LimitedProtocol, **common, **(files if config.certificate else {}))
 
 
