@@ -70,6 +70,13 @@ def argsort(values: Tensor) -> Tensor:
     return values.argsort(dim=-1)
 
 
+def argmin(values: Tensor) -> Tensor:
+    """Indices (...,) of the smallest values of the last dimension."""
+    if values.device.type == "cpu":  # NumPy's is vectorised
+        return torch.from_numpy(np.asarray(values.detach().numpy().argmin(-1)))
+    return values.argmin(-1)
+
+
 def ascending(values: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     """The values (b, n) sorted, and their weights (n,) in that order; values equal to 12 digits may change places."""
     n = len(weights)

@@ -1,10 +1,12 @@
 """The worst case over transport plans: `v = max over lam >= 0 of -lam eps + sum_i p_i min_j (f_j + lam D_ij)`.
 
-The function of lam is concave and piecewise linear. Every lam picks a plan (source i sends its mass to the minimising
-j), and every plan is a line in lam. We keep the line of a plan that costs more than the radius and one of a plan that
-does not, look where they cross, and replace one of the two by the plan found there, until the crossing is on the
-function itself. Both plans are optimal there, so a mixture of the two that costs just the radius is the adversary's
-choice, and minus the crossing is the slope.
+The function of lam is concave and piecewise linear. Every lam picks a plan: source i sends its mass to the minimising
+j. We keep the plan of a lam that costs more than the radius and that of a lam that does not, so each source has two
+targets, and is settled where these are the same. If sources had no other targets, the lam at which the cost passes the
+radius would follow from sorting the lams at which sources change over. There the best plan is looked for, among all
+targets of the sources that are not settled, and takes the place of one of the two, until nothing better is found:
+three or four times. The adversary's choice is then a mixture of two plans that costs just the radius, and minus that
+lam is the slope.
 """
 
 from __future__ import annotations
@@ -13,32 +15,21 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from allweather._utils.tensors import ROUNDING, pairwise
+from allweather._utils.tensors import ROUNDING, argmin, pairwise
 from allweather.contexts import Reference
 from allweather.distances.base import Worst
+from allweather.distances.plans import Change, Plans
 
-LINES = 10_000
-"""Maximum number of crossings to evaluate; beyond it only rounding is left."""
-TABLE = 2**18
-"""Entries of one block of the table of costs, small enough to stay in cache."""
-
-
-@dataclass
-class Plans:
-    """Where each source sends its mass, per decision, and what that means."""
-
-    target: Tensor  # (b, s) index of a point
-    value: Tensor  # (b,) expectation
-    cost: Tensor  # (b,) of moving
-
-    def put(self, rows: Tensor, chosen: Tensor, plans: Plans) -> None:
-        """Replace `rows[chosen]` by the chosen of `plans`."""
-        self.target[rows[chosen]] = plans.target[chosen]
-        self.value[rows[chosen]] = plans.value[chosen]
-        self.cost[rows[chosen]] = plans.cost[chosen]
+STEPS = 10_000
+"""Maximum number of plans to look for; beyond it only rounding is left."""
+TABLE = 2**15
+"""Entries of one block of the table of sources and points, small enough to stay in cache."""
+KEPT = 2**22
+"""Costs that are kept: 32 MiB. More are computed block by block whenever they are needed."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +49,30 @@ class Transport(ABC):
         return on(reference.points, sources, reference.weights[sources], float(norm))
 
     @abstractmethod
-    def targets(self, values: Tensor, multiplier: Tensor) -> Tensor:
-        """Where each source goes (b, s) when a unit of cost is worth `multiplier` (b,)."""
+    def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
+        """Where each source goes (b, s) when a unit of cost is worth `multiplier` (b,).
 
-    def plans(self, values: Tensor, multiplier: Tensor) -> Plans:
-        """The best plan per decision when a unit of cost is worth `multiplier` (b,)."""
-        target = self.targets(values, multiplier)
+        Args:
+            values: (b, n).
+            multiplier: (b,).
+            known: (b, s) where settled sources go.
+            open_: (b, s) which are not settled.
+        """
+
+    def plans(self, values: Tensor, target: Tensor) -> Plans:
+        """What it means to send mass to the targets (b, s)."""
+        return Plans(target, values.gather(-1, target), self.units(target))
+
+    def units(self, target: Tensor) -> Tensor:
+        """The cost (b, s) of moving a unit to the targets (b, s)."""
         moved = self.points[target] - self.points[self.sources]
-        cost = torch.linalg.vector_norm(moved, ord=self.norm, dim=-1)
-        return Plans(target, values.gather(-1, target) @ self.masses, cost @ self.masses)
+        found: Tensor = torch.linalg.vector_norm(moved, ord=self.norm, dim=-1)
+        return found
+
+    def best(self, values: Tensor, multiplier: Tensor) -> Plans:
+        """The best plan per decision when a unit of cost is worth `multiplier` (b,)."""
+        known = self.sources.expand(len(values), -1)
+        return self.plans(values, self.targets(values, multiplier, known, torch.ones_like(known, dtype=torch.bool)))
 
     def solve(self, values: Tensor, radius: Tensor) -> Worst:
         """The worst case of `values` (b, n) within `radius` (b,)."""
@@ -74,25 +80,27 @@ class Transport(ABC):
         low, high = f.aminmax(dim=-1, keepdim=True)
         scale = (high - low).clamp_min(torch.finfo(f.dtype).tiny)
         height = (f - low) / scale
-        far = self.plans(torch.where(height == 0, height, torch.inf), torch.ones_like(radius))
-        far.value.zero_()
-        near = self.plans(height, torch.full_like(radius, 2 / self._shortest()))
-        rounding = ROUNDING * self._longest()
-        affordable = far.cost <= radius + rounding
+        far, near = self._farthest(height), self._nearest(height)
+        limit = radius + ROUNDING * self._longest()
+        affordable = far.cost @ self.masses <= limit
         multiplier = torch.zeros_like(radius)
-        rows = (~affordable & (near.cost < far.cost)).nonzero().squeeze(-1)
-        for _ in range(LINES):
+        rows = (~affordable & (near.cost @ self.masses < far.cost @ self.masses)).nonzero().squeeze(-1)
+        for _ in range(STEPS):
             if not len(rows):
                 break
-            gain = (near.value - far.value)[rows].clamp_min(0)
-            crossing = gain / (far.cost - near.cost)[rows]
-            multiplier[rows] = crossing
-            at = self.plans(height[rows], crossing)
-            expected = near.value[rows] + crossing * near.cost[rows]
-            open_ = expected - (at.value + crossing * at.cost) > 1e-14 * (1 + expected)
-            dear = at.cost > radius[rows] + rounding
-            far.put(rows, open_ & dear, at)
-            near.put(rows, open_ & ~dear, at)
+            nearer, farther = near.only(rows), far.only(rows)
+            change = Change.between(nearer, farther, self.masses, limit[rows])
+            multiplier[rows] = price = change.multiplier
+            kept = farther.where(change.at > price[:, None], nearer)
+            unsettled = nearer.target != farther.target
+            at = self.plans(height[rows], self.targets(height[rows], price, kept.target, unsettled))
+            expected = kept.worth(price, self.masses)
+            open_ = expected - at.worth(price, self.masses) > 1e-14 * (1 + expected)
+            dear = at.cost @ self.masses > limit[rows]
+            far.put(rows[open_ & dear], at.only(open_ & dear))
+            near.put(rows[open_ & ~dear], at.only(open_ & ~dear))
+            near.put(rows[~open_], kept.only(~open_))
+            far.put(rows[~open_], farther.where(change.at >= price[:, None], nearer).only(~open_))
             rows = rows[open_]
         return self._mixed(values, radius, far, near, affordable, multiplier * scale.squeeze(-1))
 
@@ -103,23 +111,45 @@ class Transport(ABC):
         """
         f = values.detach()
         price, worth = f.new_zeros(len(f)), f.new_full((len(f),), -torch.inf)
-        for _ in range(LINES):
-            plans = self.plans(f, price)
-            reached = plans.value + price * plans.cost
-            climbing = (reached < target) & (reached > worth) & (plans.cost > 0)
-            if not bool(climbing.any()):
+        rows = torch.arange(len(f), device=f.device)
+        last = self._farthest(f)
+        for step in range(STEPS):
+            plans = last.only(rows) if step == 0 else self.best(f[rows], price[rows])
+            last.put(rows, plans)
+            value, cost = plans.value @ self.masses, plans.cost @ self.masses
+            reached = value + price[rows] * cost
+            climbing = (reached < target) & (reached > worth[rows]) & (cost > 0)
+            rows = rows[climbing]
+            if not len(rows):
                 break
-            worth = torch.where(climbing, reached, worth)
-            price = torch.where(climbing, (target - plans.value) / plans.cost, price)
-        plans = self.plans(f, price)
-        earned = values.gather(-1, plans.target) @ self.masses
-        return torch.where(plans.cost > 0, (target - earned) / plans.cost.clamp_min(1e-300), price)
+            worth[rows] = reached[climbing]
+            price[rows] = ((target - value) / cost)[climbing]
+        cost = last.cost @ self.masses
+        earned = values.gather(-1, last.target) @ self.masses
+        return torch.where(cost > 0, (target - earned) / cost.clamp_min(1e-300), price)
+
+    def _farthest(self, height: Tensor) -> Plans:
+        """Everything on the lowest value; where there are several, on the nearest of them."""
+        lowest = height == height.amin(-1, keepdim=True)
+        target = argmin(height)[:, None].repeat(1, len(self.sources))
+        tied = (lowest.sum(-1) > 1).nonzero().squeeze(-1)
+        if len(tied):
+            level = torch.where(lowest[tied], 0.0, torch.inf)
+            target[tied] = self.best(level, torch.ones_like(level[:, 0])).target
+        return self.plans(height, target)
+
+    def _nearest(self, height: Tensor) -> Plans:
+        """Everything where it is, but for points in the same place."""
+        if self._distinct:
+            return self.plans(height, self.sources.repeat(len(height), 1))
+        return self.best(height, torch.full_like(height[:, 0], 2 / self._shortest()))
 
     def _mixed(
         self, values: Tensor, radius: Tensor, far: Plans, near: Plans, affordable: Tensor, multiplier: Tensor
     ) -> Worst:
-        span = (far.cost - near.cost).clamp_min(torch.finfo(radius.dtype).tiny)
-        share = torch.where(affordable, 1.0, ((radius - near.cost) / span).clamp(0, 1))[:, None]
+        spent = near.cost @ self.masses
+        span = (far.cost @ self.masses - spent).clamp_min(torch.finfo(radius.dtype).tiny)
+        share = torch.where(affordable, 1.0, ((radius - spent) / span).clamp(0, 1))[:, None]
         weights = torch.zeros_like(values, requires_grad=False)
         weights.scatter_add_(-1, far.target, share * self.masses)
         weights.scatter_add_(-1, near.target, (1 - share) * self.masses)
@@ -133,28 +163,80 @@ class Transport(ABC):
         extent = self.points.amax(0) - self.points.amin(0)
         return float(torch.linalg.vector_norm(extent, ord=self.norm))
 
+    @cached_property
+    def _distinct(self) -> bool:
+        """Whether no two points are in the same place."""
+        return len(self.points.unique(dim=0)) == len(self.points)
+
     @abstractmethod
     def _shortest(self) -> float:
         """The smallest positive distance between two points."""
 
 
+def _compare(
+    scaled: np.ndarray,  # (b, n) values in units of cost
+    costs: np.ndarray,  # (k, n)
+    open_: np.ndarray,  # (b, k) which sources to look at
+    target: np.ndarray,  # (b, k) where they go: changed
+) -> None:
+    """Find the best target of open sources, one decision at a time, so that the table stays in cache."""
+    table = np.empty_like(costs)
+    counts = open_.sum(-1)
+    for row in np.flatnonzero(counts):
+        if 2 * counts[row] > len(costs):  # to look at all is faster than to pick
+            found = np.add(costs, scaled[row], out=table).argmin(-1)
+            np.copyto(target[row], found, where=open_[row])
+        else:
+            chosen = np.flatnonzero(open_[row])
+            part = np.take(costs, chosen, axis=0, out=table[: len(chosen)])
+            part += scaled[row]
+            target[row, chosen] = part.argmin(-1)
+
+
 class Anywhere(Transport):
-    """Contexts of any dimension: a table of all costs."""
+    """Contexts of any dimension: a table of costs, in blocks of sources."""
 
     @cached_property
-    def costs(self) -> Tensor:
-        """(s, n) of moving a unit from each source to each point."""
-        return pairwise(self.points[self.sources], self.points, self.norm)
+    def _costs(self) -> Tensor | None:
+        """(s, n) of moving a unit from each source to each point, where they are few enough to be kept."""
+        few = len(self.sources) * len(self.points) <= KEPT
+        return pairwise(self.points[self.sources], self.points, self.norm) if few else None
 
-    def targets(self, values: Tensor, multiplier: Tensor) -> Tensor:
-        """Compare every pair."""
-        rows = max(1, TABLE // self.costs.numel())
-        blocks = zip(values.split(rows), multiplier.split(rows), strict=True)
-        return torch.cat([(v[:, None, :] + m[:, None, None] * self.costs).argmin(-1) for v, m in blocks])
+    def costs(self, block: slice) -> Tensor:
+        """(k, n) the costs of some of the sources."""
+        if self._costs is not None:
+            return self._costs[block]
+        return pairwise(self.points[self.sources[block]], self.points, self.norm)
+
+    def units(self, target: Tensor) -> Tensor:
+        """Look the costs up where they are kept."""
+        if self._costs is None:
+            return super().units(target)
+        return self._costs.take(target + torch.arange(len(self.sources), device=target.device) * len(self.points))
+
+    def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
+        """Compare every pair of a source that is not settled and a point."""
+        # In units of cost: one addition for every pair.
+        scaled = values / multiplier.clamp_min(1e-300)[:, None]
+        found, n = known.clone(), values.shape[-1]
+        for start in range(0, len(self.sources), max(1, TABLE // n)):
+            block = slice(start, start + max(1, TABLE // n))
+            costs = self.costs(block)
+            if values.device.type == "cpu":
+                _compare(scaled.numpy(), costs.numpy(), open_[:, block].numpy(), found[:, block].numpy())
+            else:
+                for row, each in enumerate(scaled):
+                    found[row, block] = torch.where(open_[row, block], (costs + each).argmin(-1), found[row, block])
+        return found
 
     def _shortest(self) -> float:
-        positive = self.costs[self.costs > 0]
-        return float(positive.min()) if len(positive) else 1.0
+        size = max(1, TABLE // len(self.points))
+        least = [
+            torch.where(block > 0, block, torch.inf).amin()
+            for block in (self.costs(slice(start, start + size)) for start in range(0, len(self.sources), size))
+        ]
+        shortest = float(torch.stack(least).amin())
+        return shortest if shortest < float("inf") else 1.0
 
 
 class OnLine(Transport):
@@ -175,7 +257,7 @@ class OnLine(Transport):
         """(n,) positions from left to right."""
         return self.points.squeeze(-1)[self.order]
 
-    def targets(self, values: Tensor, multiplier: Tensor) -> Tensor:
+    def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
         """By the running minimum of `f - lam c` from the left and of `f + lam c` from the right."""
         f, climb = values[:, self.order], multiplier[:, None] * self.line
         left, at_left = (f - climb).cummin(-1)

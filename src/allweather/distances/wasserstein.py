@@ -12,7 +12,7 @@ from torch import Tensor
 from allweather._utils.tensors import pairwise
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.transport import Transport
+from allweather.distances.transport import TABLE, Transport
 from allweather.errors import AllweatherError, is_number, require
 
 
@@ -53,8 +53,14 @@ class Wasserstein(Distance):
         return found.reshape(weights.shape[:-1])
 
     def to_points(self, reference: Reference) -> Tensor:
-        """The mean cost of moving everything to one point."""
-        return reference.weights @ self.costs(reference)
+        """The mean cost of moving everything to one point, block by block."""
+        points, weights = reference
+        rows = max(1, TABLE // len(points))
+        blocks = zip(points.split(rows), weights.split(rows), strict=True)
+        found = torch.zeros_like(weights)
+        for sources, masses in blocks:
+            found += masses @ pairwise(sources, points, float(self.norm))
+        return found
 
     def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
         """From the dual: the least price k of a unit of transport at which no plan stays below the target."""
