@@ -79,6 +79,20 @@ class MMD(Distance):
             raise _without_surrogate("a Gaussian process as surrogate, or a lengthscale")
         return replace(found, kernel=progress.context_kernel)
 
+    def bound(self, reference: Reference) -> Self:
+        """This distance with the lengthscale that the reference gives it, which another law then does not change.
+
+        Args:
+            reference: the points and their weights.
+
+        Example:
+            >>> half = Reference.checked([[0.0], [0.5]], [0.5, 0.5])
+            >>> MMD(0.1).bound(half).lengthscale
+            0.5
+        """
+        own = callable(self.kernel) or self.kernel == SURROGATE or self.lengthscale is not None
+        return self if own else replace(self, lengthscale=self._scale(reference))
+
     def gram(self, reference: Reference) -> Tensor:
         """(n, n) the regularised kernel matrix K + 1e-6 I."""
         return self._ball(reference).gram

@@ -9,8 +9,10 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
-from allweather.engine.gain import sampled_objectives
+from allweather.engine.condensed import is_slow
+from allweather.engine.gain import sampled_functions, sampled_objectives
 from allweather.engine.objective_draws import DRAWS, is_costly, objective_draws
+from allweather.engine.screening import leading_medians, tangent_values
 from allweather.objectives import Expectation
 
 TRIED, SPREAD = 32, 32
@@ -41,13 +43,15 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     rough = belief.rough() or belief
     tried = search.permitted(rough.incumbents(TRIED))
     decisions = torch.cat([tried, search.sample(SPREAD, belief.generator)])
-    medians = _medians(rough, decisions)
+    medians = _medians(rough, decisions, len(tried))
     known = tried[medians[: len(tried)].argsort(descending=True, stable=True)[:FINALISTS]]
     for step in STEPS if search.candidates is None else ():
         near = search.around(decisions[medians.argmax()], step, SPREAD, belief.generator)
         decisions = torch.cat([decisions, near])
         medians = torch.cat([medians, _medians(rough, near)])
-    finalists = torch.cat([known, decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]])
+    others = decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]
+    repeated = (others[:, None] == known).all(-1).any(-1)
+    finalists = torch.cat([known, others[~repeated]])
     drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
     low, middle, high = drawn.quantile(
         torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64), dim=0, interpolation="nearest"
@@ -57,7 +61,19 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     return finalists[best - 1] if best and bool(certain) else first
 
 
-def _medians(belief: Belief, decisions: Tensor) -> Tensor:
-    """Posterior medians (b,) of the objectives of decisions (b, d_x), the law taken as known."""
+def _medians(belief: Belief, decisions: Tensor, tried: int = 0) -> Tensor:
+    """Posterior medians (b,) of the objectives of decisions (b, d_x), the law taken as known.
+
+    Where worst cases take long, -inf for those that are not among the best: of all, and of the first `tried`.
+    """
+    generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        return sampled_objectives(belief, decisions, torch.Generator().manual_seed(0)).median(0).values
+        if not is_slow(belief.objective):
+            return sampled_objectives(belief, decisions, generator).median(0).values
+        values = sampled_functions(belief, decisions, generator)
+        estimate = tangent_values(belief, decisions, values)
+        medians = leading_medians(belief, values, estimate, FINALISTS)
+        if tried:
+            among = leading_medians(belief, values[:, :tried], estimate[:, :tried], FINALISTS)
+            medians[:tried] = torch.maximum(medians[:tried], among)
+        return medians

@@ -10,6 +10,8 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.acquisition import Belief
+from allweather.engine.condensed import is_slow
+from allweather.engine.screening import highest, tangent_values
 from allweather.surrogates import Posterior
 from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.posterior import ProductPosterior
@@ -47,9 +49,15 @@ def gain_left(belief: Belief, chosen: Tensor, candidates: Tensor) -> Gain:
     decisions = torch.cat([chosen[None], candidates, belief.incumbents(16)])
     generator = Generator().manual_seed(belief.generator.initial_seed())
     with torch.no_grad():
-        drawn = sampled_objectives(belief, decisions, generator)
-        better = (drawn.amax(1) - drawn[:, 0]).nan_to_num(nan=math.inf)
-        possible = float(better.quantile(LEVEL, interpolation="higher"))
+        if is_slow(belief.objective):
+            values = sampled_functions(belief, decisions, generator)
+            drawn = tangent_values(belief, decisions, values)  # which decision may be best is seen from tangents
+            first = belief.objective(values[:, 0], belief.reference)
+            best = torch.maximum(highest(belief, values, drawn), first)
+        else:
+            drawn = sampled_objectives(belief, decisions, generator)
+            first, best = drawn[:, 0], drawn.amax(1)
+        possible = float((best - first).nan_to_num(nan=math.inf).quantile(LEVEL, interpolation="higher"))
         return Gain(possible, _expected(belief, decisions, drawn, generator))
 
 
@@ -60,6 +68,12 @@ def sampled_objectives(belief: Belief, decisions: Tensor, generator: Generator) 
     return torch.cat(blocks, 1)
 
 
+def sampled_functions(belief: Belief, decisions: Tensor, generator: Generator) -> Tensor:
+    """Sampled functions (k, b, n) of decisions at the reference's points, the same for all decisions."""
+    paths = belief.surrogate.paths(belief.reference.points, PATHS, generator, FEATURES)
+    return torch.cat([paths(block) for block in decisions.split(16)], 1)
+
+
 def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Generator) -> float | None:
     """The gain of a trial of the most promising decision, averaged over its context and outcome."""
     if not bool(drawn.isfinite().all()):
@@ -68,17 +82,20 @@ def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Gener
     weights, points = belief.reference.weights, belief.reference.points
     places = torch.multinomial(weights, min(CONTEXTS, len(weights)), replacement=True, generator=generator)
     before = float(belief.expected(decisions).max())
-    gained = 0.0
+    means = []
     for context in points[places]:
         point = torch.cat([promising, context])[None]
         outcomes = possible_outcomes(belief.surrogate, point, len(promising))
         if outcomes is None:
             return None
-        for outcome, share in zip(outcomes, _SHARES, strict=True):
-            field = belief.surrogate.given(point, outcome[None]).field(points)
-            after = belief.objective(field.mean(decisions), belief.reference).max()
-            gained += float(share) * (float(after) - before) / len(places)
-    return max(gained, 0.0)
+        means += [belief.surrogate.given(point, each[None]).field(points).mean(decisions) for each in outcomes]
+    values = torch.stack(means)  # (contexts x outcomes, b, n)
+    if is_slow(belief.objective):
+        after = highest(belief, values, tangent_values(belief, decisions, values))
+    else:
+        after = belief.objective(values, belief.reference).amax(-1)
+    shares = torch.from_numpy(_SHARES).repeat(len(places)) / len(places)
+    return max(float(shares @ (after - before)), 0.0)
 
 
 def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor | None:

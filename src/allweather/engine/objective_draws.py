@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
 from allweather._utils.timing import threads
 from allweather.acquisition import Belief
-from allweather.distances import MMD, Phi, Wasserstein
+from allweather.distances import MMD
+from allweather.engine.condensed import condensed, correction, is_slow
 from allweather.objectives import Expectation, Objective, RobustSatisficing
 
 DRAWS = 257
 """Draws of the objective; an odd number has a middle, whichever way one looks."""
 FEW_LAWS = 33
 """Draws of the law for objectives that are expensive to prepare for another law."""
-SLOW = (MMD, Phi, Wasserstein)
-"""Distances whose worst cases are no mere sort."""
 BLOCK = 2**22
 """Values of the function that are held at a time."""
 
@@ -28,12 +29,24 @@ def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS) -> Te
     decisions: so decisions are compared, not draws. Every function is drawn anew; but for means, four functions or more
     share a distribution.
 
+    Where worst cases take long, functions are drawn at few contexts that stand for all. Then all draws of a decision
+    are shifted by how much the objective of the mean function is higher on all contexts.
+
     Args:
         belief: what is known about the function and the context.
         decisions: (b, d_x) in the unit cube.
         count: how many draws.
     """
+    few = condensed(belief)
+    if few is not None:
+        drawn = _all_drawn(few, decisions, count)
+        return drawn if is_costly(belief.objective) else drawn + correction(belief, few, decisions)
+    return _all_drawn(belief, decisions, count)
+
+
+def _all_drawn(belief: Belief, decisions: Tensor, count: int) -> Tensor:
     seed = belief.generator.initial_seed()
+    belief = replace(belief, objective=_with_kernel(belief))
     laws = belief.reference.weights[None]
     if not is_costly(belief.objective):  # otherwise the law is taken as known
         laws = belief.laws(_laws_for(belief.objective, count), _stream(seed))
@@ -59,6 +72,14 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: in
         return found
 
 
+def _with_kernel(belief: Belief) -> Objective:
+    """The objective, with the kernel that its distance has under the reference, whatever law is drawn."""
+    distance = getattr(belief.objective, "distance", None)
+    if not isinstance(distance, MMD):
+        return belief.objective
+    return replace(belief.objective, distance=distance.bound(belief.reference))  # type: ignore[type-var]
+
+
 def is_costly(objective: Objective) -> bool:
     """Whether an objective searches over radii of worst cases that are iterative themselves."""
     return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, MMD)
@@ -68,7 +89,7 @@ def _laws_for(objective: Objective, count: int) -> int:
     """How many laws `count` draws share: every law is prepared for by itself, but for means."""
     if type(objective) is Expectation:
         return count
-    return min(FEW_LAWS if isinstance(getattr(objective, "distance", None), SLOW) else DRAWS, count // 4 + 1)
+    return min(FEW_LAWS if is_slow(objective) else DRAWS, count // 4 + 1)
 
 
 def _stream(seed: int) -> Generator:

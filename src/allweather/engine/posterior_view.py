@@ -16,8 +16,9 @@ from allweather.acquisition.optimize import Search
 from allweather.contexts import Reference
 from allweather.distances import Distance, TotalVariation, Worst
 from allweather.engine.check import reliability_warning
+from allweather.engine.condensed import condensed
 from allweather.engine.gain import SPREAD, Gain, gain_left
-from allweather.engine.objective_draws import SLOW, is_costly, objective_draws
+from allweather.engine.objective_draws import is_costly, objective_draws
 from allweather.engine.recommendation import LEVEL, Recommendation
 from allweather.objectives import Expectation
 from allweather.space import Row, Space
@@ -94,9 +95,18 @@ class Outlook:
         return getattr(self.belief.objective, "distance", None) or TotalVariation(0.2)
 
     def lighter(self) -> Outlook:
-        """The same outlook, on fewer contexts where worst cases take long: for figures that need many of them."""
-        rough = self.belief.rough() if isinstance(self.distance, SLOW) else None
-        return self if rough is None else replace(self, belief=rough)
+        """The same outlook, on fewer contexts where worst cases take long."""
+        few = condensed(self.belief)
+        return self if few is None else replace(self, belief=few)
+
+    @property
+    def approximation(self) -> str:
+        """What is approximated in intervals, and in the model of many outcomes; empty where nothing is."""
+        few, total = condensed(self.belief), len(self.reference.points)
+        notes = [self.belief.surrogate.approximation]
+        if few is not None:
+            notes.append(f"the spread of the objective is computed on {len(few.reference.points)} of {total} contexts")
+        return "; ".join(note for note in notes if note)
 
     def contexts(self) -> pd.DataFrame:
         """The contexts believed in, and how likely each is `believed` to be."""
@@ -136,13 +146,13 @@ class Outlook:
     def objectives(self, decisions: Sequence[Row]) -> Likely:
         """Where the objective of each decision lies, given what is uncertain about the function and the contexts.
 
-        Recommendations and figures take it from here; where worst cases take long, on fewer contexts.
+        Recommendations and figures take it from here. `approximation` says where it is not computed on all contexts.
 
         Args:
             decisions: by name, in the user's units.
         """
         points = self.space.decisions.encode(decisions)
-        low, middle, high = _quantiles(self.sign * objective_draws(self.lighter().belief, points))
+        low, middle, high = _quantiles(self.sign * objective_draws(self.belief, points))
         if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
             expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
             middle = np.clip(expected, low, high)
@@ -172,7 +182,7 @@ class Outlook:
             possible_gain=None if gain is None else gain.possible,
             expected_gain=None if gain is None else gain.expected,
             warning=reliability_warning(self.belief.surrogate),
-            approximation=self.belief.surrogate.approximation,
+            approximation=self.approximation,
         )
 
     @cached_property

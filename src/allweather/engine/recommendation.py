@@ -67,7 +67,7 @@ class Recommendation:
     warning: str = ""
     """Why the recommendation should not be relied on, where there is a reason."""
     approximation: str = ""
-    """What was approximated because there are many outcomes, where something was."""
+    """What was approximated, in the interval or because there are many outcomes, where something was."""
 
     @property
     def gain_known(self) -> bool:

@@ -36,9 +36,8 @@ def profile(study: Study, objective: Objective | None = None, variable: str | No
     outlook = study.outlook(objective=objective)
     names = chosen(outlook.space.decisions, variable, "plots.profile(variable=...)")[:MAX_PANELS]
     label = objective_label(outlook.belief.objective)
-    seen = outlook.lighter()
-    panels = [_panel(seen, name, outlook.space.decisions[name], label) for name in names]
-    middle = seen.objectives([outlook.decision]).middle[0]
+    panels = [_panel(outlook, name, outlook.space.decisions[name], label) for name in names]
+    middle = outlook.objectives([outlook.decision]).middle[0]
     says = (
         f"The objective ({label}) along each decision variable, the others as recommended; it is "
         f"{format_value(float(middle))} at the recommended decision, {format_row(outlook.decision)}."

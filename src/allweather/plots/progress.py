@@ -47,10 +47,10 @@ def progress(
     complete = table[table["state"] == "complete"]
     if complete.empty:
         raise InvalidInput("needs at least one complete trial (context and value)", where="plots.progress(study=...)")
-    now = study.outlook(objective=objective).lighter()
+    now = study.outlook(objective=objective)
     recent = min(len(complete), LARGEST)
     known = np.unique(np.linspace(1, recent, min(LOOKS, recent)).round().astype(int))
-    past = [study.outlook(objective=objective, after=int(each)).lighter() for each in known if each < len(complete)]
+    past = [study.outlook(objective=objective, after=int(each)) for each in known if each < len(complete)]
     past += [now] * (len(known) - len(past))
     if len(complete) > recent:
         known, past = np.append(known, len(complete)), [*past, now]

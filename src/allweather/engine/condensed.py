@@ -1,0 +1,117 @@
+"""Few contexts that stand for all where worst cases take long: for the spread of objectives, not for their centre."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from allweather.acquisition import Belief
+from allweather.contexts import Reference
+from allweather.distances import MMD, Phi, Wasserstein
+from allweather.objectives import Objective
+
+SLOW = (MMD, Phi, Wasserstein)
+"""Distances whose worst cases are no mere sort."""
+MOST = 128
+"""Contexts with weight that stand for all, and as many without."""
+
+
+def is_slow(objective: Objective) -> bool:
+    """Whether the objective is made of worst cases that take long."""
+    return isinstance(getattr(objective, "distance", None), SLOW)
+
+
+def condensed(belief: Belief) -> Belief | None:
+    """The same belief on few contexts where worst cases take long; None where they do not, or contexts are few.
+
+    Args:
+        belief: on all contexts.
+    """
+    if not is_slow(belief.objective):
+        return None
+    points, weights = belief.reference
+    known = _KNOWN.get(points)
+    if known is None or known[0] is not weights:
+        known = _KNOWN[points] = weights, condense(belief.reference, MOST)
+    reference = known[1]
+    if reference is None:
+        return None
+    return replace(belief, reference=reference, bound=None)
+
+
+def correction(belief: Belief, few: Belief, decisions: Tensor) -> Tensor:
+    """How much the objective (b,) of the mean function is higher on all contexts than on few; 0 where it is infinite.
+
+    Args:
+        belief: on all contexts.
+        few: what `condensed` returned for it.
+        decisions: (b, d_x) in the unit cube.
+    """
+    with torch.no_grad():
+        exact, rough = (
+            torch.cat([each.objective(each.field.mean(rows), each.reference) for rows in decisions.split(64)])
+            for each in (belief, few)
+        )
+    return (exact - rough).nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def condense(reference: Reference, most: int) -> Reference | None:
+    """At most `most` contexts with weight, and as many without, that stand for all; None where there are few anyway.
+
+    Contexts are halved again and again, along the widest side and into equal weights. Each cell is represented by the
+    context next to its mean, with the weight of all.
+
+    Args:
+        reference: all contexts.
+        most: how many to keep of each kind.
+
+    Example:
+        >>> many = Reference.checked(torch.rand(999, 2), torch.full((999,), 1 / 999))
+        >>> few = condense(many, 16)
+        >>> len(few.points), bool((few.weights @ few.points - many.weights @ many.points).abs().max() < 0.05)
+        (16, True)
+    """
+    weights = reference.weights.cpu().numpy()
+    kinds = np.flatnonzero(weights > 0), np.flatnonzero(weights <= 0)
+    if max(map(len, kinds)) <= 2 * most:
+        return None
+    chosen, shares = [], []
+    for kind, masses in zip(kinds, (weights, np.ones_like(weights)), strict=True):
+        cells = _cells(reference.points.cpu().numpy(), masses, kind, most)
+        chosen += [_middle(reference.points.cpu().numpy()[cell], masses[cell], cell) for cell in cells]
+        shares += [weights[cell].sum() for cell in cells]
+    places = torch.tensor(chosen, device=reference.points.device)
+    return Reference(reference.points[places], reference.weights.new_tensor(shares) / sum(shares))
+
+
+def _cells(points: np.ndarray, masses: np.ndarray, members: np.ndarray, most: int) -> list[np.ndarray]:
+    """Members in at most `most` cells of equal mass; each by itself where they are few."""
+    if len(members) <= 2 * most:
+        return [members[place : place + 1] for place in range(len(members))]
+    cells = [members]
+    while 2 * len(cells) <= most:
+        cells = [half for cell in cells for half in _halves(points, masses, cell)]
+    return cells
+
+
+def _halves(points: np.ndarray, masses: np.ndarray, cell: np.ndarray) -> list[np.ndarray]:
+    if len(cell) < 2:
+        return [cell]
+    widest = np.ptp(points[cell], axis=0).argmax()
+    ordered = cell[np.argsort(points[cell, widest], kind="stable")]
+    total = masses[ordered].cumsum()
+    place = int(np.clip(np.searchsorted(total, total[-1] / 2), 1, len(cell) - 1))
+    return [ordered[:place], ordered[place:]]
+
+
+def _middle(points: np.ndarray, masses: np.ndarray, cell: np.ndarray) -> int:
+    """The member of a cell that is next to its mean."""
+    mean = masses @ points / masses.sum()
+    return int(cell[((points - mean) ** 2).sum(-1).argmin()])
+
+
+_KNOWN = WeakTensorKeyDictionary()
