@@ -26,7 +26,8 @@ class ObjectiveUCB(Acquisition):
     - of a mean in closed form (Bayesian quadrature), O(t^2) per decision however many contexts there are;
     - of a concave objective (every worst case over distributions, CVaR, entropic risk and others) that of its tangent
       at the posterior mean, which gives a bound that holds with probability `Phi(width)` at least;
-    - of any other objective over `samples` posterior samples.
+    - of any other objective over `samples` posterior samples; where worst cases take long, on few contexts, and the
+      bound is shifted by what the objective of the posterior mean differs by on all of them.
 
     Example:
         >>> ObjectiveUCB(2.0).width
@@ -49,6 +50,9 @@ class ObjectiveUCB(Acquisition):
         require(width >= 0, f"ObjectiveUCB(width=...) at step {belief.step}", "be at least 0", width)
         if isinstance(belief.objective, Expectation):  # nothing to save by fewer contexts
             return MeanBound(belief, width)
+        rough = belief.rough()
+        if belief.objective.slow and not belief.objective.concave and rough is not None:
+            return CorrectedBound(belief, SampledBound(rough, width, self.samples))
         kind = TangentBound if belief.objective.concave else SampledBound
         return with_rough(lambda known: kind(known, width, self.samples), belief)
 
@@ -76,9 +80,8 @@ class TangentBound:
         """The score (b,); its gradient holds the tangent fixed."""
         belief = self._belief
         mean = belief.field.mean(decisions)
-        weights = belief.objective.tangent(mean.detach(), belief.reference)
-        raised = belief.field.upper(decisions, weights, self._width) - (mean * weights).sum(-1)
-        return belief.objective(mean, belief.reference) + raised
+        value, weights = belief.objective.with_tangent(mean, belief.reference)
+        return value + belief.field.upper(decisions, weights, self._width) - (mean * weights).sum(-1)
 
 
 class SampledBound:
@@ -87,14 +90,26 @@ class SampledBound:
     rough: SampledBound
 
     def __init__(self, belief: Belief, width: float, samples: int) -> None:
-        self._belief, self._width = belief, width
+        self.belief, self._width = belief, width
         self._paths = belief.surrogate.paths(belief.reference.points, samples, belief.generator, FEATURES)
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The score (b,)."""
-        sampled = self._belief.objective.upper(Band(self._paths(decisions)), self._belief.reference)
+        sampled = self.belief.objective.upper(Band(self._paths(decisions)), self.belief.reference)
         tiny = 1e-300  # the root of zero has no gradient
         return sampled.mean(0) + self._width * (sampled.var(0) + tiny).sqrt()
+
+
+class CorrectedBound:
+    """The bound on few contexts, plus what the objective of the posterior mean differs by on all of them."""
+
+    def __init__(self, belief: Belief, rough: SampledBound) -> None:
+        self._belief, self.rough = belief, rough
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,)."""
+        rough = self.rough
+        return rough(decisions) + self._belief.expected(decisions) - rough.belief.expected(decisions)
 
 
 def with_rough(build: Callable[[Belief], TangentBound | SampledBound], belief: Belief) -> Score:

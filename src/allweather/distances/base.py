@@ -44,6 +44,10 @@ class Distance(Named, ABC):
 
     needs_points: ClassVar[bool] = False
     """Whether it asks where the contexts lie, not only how likely they are."""
+    slow: ClassVar[bool] = False
+    """Whether worst cases are no mere sort, so that many of them take long."""
+    rowwise: ClassVar[bool] = False
+    """Whether `_solve` takes a distribution per decision, weights (b, n), where no gradient is wanted."""
     block: ClassVar[int] = 2**16
     """Decisions are solved in blocks of about this many values, which stay in cache."""
 
@@ -108,6 +112,31 @@ class Distance(Named, ABC):
             value, slope = (part * scale[:, 0] * scale[:, 0] for part in (value, slope))
         value = with_gradient(value, lambda: weights, flat)
         return Worst(value.reshape(leading), slope.reshape(leading), weights.reshape(values.shape))
+
+    def worst_cases(self, values: Tensor, points: Tensor, laws: Tensor) -> Worst:
+        """The worst cases of `values` (k, b, n), k functions of b decisions, each function under a law of its own.
+
+        Args:
+            values: (k, b, n), without gradient.
+            points: (n, d) where the contexts lie.
+            laws: (l, n) distributions; function i has law `i % l`.
+        """
+        count, b, n = values.shape
+        if self.rowwise and len(laws) > 1:
+            each = laws[torch.arange(count, device=laws.device) % len(laws)]
+            rows, radius = max(1, self._rows(n) // b), values.new_full((b,), self.number)
+            parts = [
+                self._solve(v.reshape(-1, n), Reference(points, p.repeat_interleave(b, 0)), radius.repeat(len(v)))
+                for v, p in zip(values.split(rows), each.split(rows), strict=True)
+            ]
+            value, slope, weights = (torch.cat(part) for part in zip(*parts, strict=True))
+            return Worst(value.reshape(count, b), slope.reshape(count, b), weights.reshape(values.shape))
+        found = Worst(values.new_empty(count, b), values.new_empty(count, b), torch.empty_like(values))
+        for place, law in enumerate(laws):
+            solved = self.worst_case(values[place :: len(laws)], Reference(points, law))
+            for whole, part in zip(found, solved, strict=True):
+                whole[place :: len(laws)] = part
+        return found
 
     def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """How fast v falls at radius 0, (...,): its right derivative there in radius**rate."""

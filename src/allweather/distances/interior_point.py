@@ -25,12 +25,12 @@ ITERATIONS = 100
 def minimise(
     ball: KernelBall,
     values: Tensor,  # (b, n), between 0 and 1 in each row
-    p: Tensor,  # (n,)
+    p: Tensor,  # (b, n)
     radius: Tensor,  # (b, 1)
 ) -> tuple[Tensor, Tensor]:
     """The worst q (b, n), and the multiplier (b, 1) of half the squared norm."""
     q, multiplier = torch.empty_like(values), torch.empty_like(radius)
-    rows = torch.arange(len(values), device=values.device)
+    rows, all_p = torch.arange(len(values), device=values.device), p
     state = _State.start(ball, values, p, radius)
     for _ in range(ITERATIONS):
         step = state.newton(ball, p)
@@ -40,9 +40,9 @@ def minimise(
         state, trial = ahead, step.promising(ball)
         if not len(trial):
             continue
-        face = ball.face(step.support[trial], state.values[trial], p, state.radius[trial])
-        answer = face.worst(p)
-        exact = ball.duality_gap(*answer, state.values[trial], p, state.radius[trial]) < TOLERANCE
+        face = ball.face(step.support[trial], state.values[trial], p[trial], state.radius[trial])
+        answer = face.worst(p[trial])
+        exact = ball.duality_gap(*answer, state.values[trial], p[trial], state.radius[trial]) < TOLERANCE
         done = (exact | (step.gap[trial] < 1e-10)).squeeze(-1)
         finished = rows[trial[done]]
         q[finished] = torch.where(exact, answer[0], state.q[trial])[done]
@@ -50,10 +50,10 @@ def minimise(
         left = torch.ones_like(rows, dtype=torch.bool).index_fill_(0, trial[done], False).nonzero().squeeze(-1)
         if not len(left):
             return q, multiplier
-        rows, state = rows[left], state.only(left)
+        rows, state, p = rows[left], state.only(left), p[left]
     if len(values) > 1:  # the whole batch shares a rank, which may not suit these few
         for row in rows.split(len(rows) if len(rows) < len(values) else 1):
-            q[row], multiplier[row] = minimise(ball, values[row], p, radius[row])
+            q[row], multiplier[row] = minimise(ball, values[row], all_p[row], radius[row])
         return q, multiplier
     # As accurate as rounding allows; the duality gap tells whether that is enough.
     nearest = state.q / state.q.sum(-1, keepdim=True)
@@ -98,9 +98,9 @@ class _State:
     @classmethod
     def start(cls, ball: KernelBall, values: Tensor, p: Tensor, radius: Tensor) -> _State:
         """A little towards the uniform distribution from p, well inside the ball."""
-        n = len(p)
+        n = p.shape[-1]
         outward = 1 / n - p
-        norm = (outward @ ball.gram @ outward).sqrt().clamp_min(1e-300)
+        norm = total(outward * (outward @ ball.gram)).sqrt().clamp_min(1e-300)
         q = p + outward * (0.1 * radius / norm).clamp_max(0.1)
         pull = (q - p) @ ball.gram
         multiplier = 16 / (n * radius**2)
@@ -136,7 +136,7 @@ class _State:
         size = _longest(u, v, change / multiplier, linear / slack, square / slack).clamp_max(1)
         after = (1 - size) * gap_q + size**2 * total(qz * uv)
         after = after + (multiplier + size * change) * (slack - size * linear - size**2 * square / 2)
-        centre = (after / gap).clamp(1e-3, 1) ** 3 * gap / (len(p) + 1)
+        centre = (after / gap).clamp(1e-3, 1) ** 3 * gap / (p.shape[-1] + 1)
         ratio = centre / qz - uv
         (corrected,) = inverse(ratio * z)
         dq, dpull, change = direction(corrected, centre + change * linear + multiplier * square / 2)

@@ -79,9 +79,9 @@ class KernelBall:
         return solve
 
     def to_points(self, p: Tensor) -> Tensor:
-        """The distance (n,) of each point mass from p."""
-        mean = self.gram @ p
-        return (self.gram.diagonal() - 2 * mean + p @ mean).clamp_min(0).sqrt()
+        """The distance (..., n) of each point mass from p (..., n)."""
+        mean = p @ self.gram
+        return (self.gram.diagonal() - 2 * mean + total(p * mean)).clamp_min(0).sqrt()
 
     def project(self, values: Tensor) -> Tensor:
         """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`: the way out of p that no empty point blocks."""
@@ -92,7 +92,7 @@ class KernelBall:
         self,
         support: Tensor,  # (b, n)
         values: Tensor,  # (b, n)
-        p: Tensor,  # (n,)
+        p: Tensor,  # (b, n)
         radius: Tensor,  # (b, 1)
     ) -> Face:
         """The face of the ball with a given support per decision."""

@@ -18,18 +18,19 @@ from allweather.distances.kernel_ball import KernelBall, total
 def worst_in_ball(
     ball: KernelBall,
     values: Tensor,  # (b, n)
-    p: Tensor,  # (n,)
+    p: Tensor,  # (n,) or (b, n)
     radius: Tensor,  # (b,)
 ) -> tuple[Tensor, Tensor]:
     """The worst q (b, n) and the multiplier (b,) of its distance, which is minus the slope."""
     height, scale = _unit(values)
-    q, steepness = p.expand_as(values).clone(), torch.zeros_like(radius)
+    p = p.expand_as(values)
+    q, steepness = p.clone(), torch.zeros_like(radius)
     zero, positive = (radius == 0).nonzero().squeeze(-1), (radius > 0).nonzero().squeeze(-1)
     if len(zero):
-        steepness[zero] = leaving(ball, height[zero], p)[0]
+        steepness[zero] = leaving(ball, height[zero], p[zero])[0]
     if len(positive):
         size = radius[positive, None]
-        q[positive], multiplier = _Search(ball, height[positive], p, size).solve()
+        q[positive], multiplier = _Search(ball, height[positive], p[positive], size).solve()
         found = (multiplier * size).squeeze(-1)
         steepness[positive] = torch.where(found > 1e-9, found, 0.0)
     return q, steepness * scale.squeeze(-1)
@@ -44,14 +45,14 @@ def slope_gradient(
     slope: Tensor,  # (b,)
 ) -> Tensor:
     """Derivative (b, n) of the slope in the values, on the support of the worst q."""
-    gradient = torch.zeros_like(values)
+    gradient, p = torch.zeros_like(values), p.expand_as(values)
     zero, sloping = (radius == 0).nonzero().squeeze(-1), ((radius > 0) & (slope < 0)).nonzero().squeeze(-1)
     if len(zero):
-        gradient[zero] = leaving(ball, values[zero], p)[1]
+        gradient[zero] = leaving(ball, values[zero], p[zero])[1]
     if len(sloping):
         size = radius[sloping, None]
         # A point that holds less than this sits at a kink, or is rounding.
-        face = ball.face(q[sloping] > 1e-7, values[sloping], p, size)
+        face = ball.face(q[sloping] > 1e-7, values[sloping], p[sloping], size)
         gradient[sloping] = -size * face.direction / (face.length * face.room).clamp_min(1e-300).sqrt()
     return gradient
 
@@ -63,17 +64,19 @@ def leaving(ball: KernelBall, values: Tensor, p: Tensor) -> tuple[Tensor, Tensor
     the radius by any that empties no point of it.
     """
     height, scale = _unit(values)
-    spread = (p > 0).to(p.dtype) / (p > 0).sum()
+    spread = (p > 0).to(p.dtype) / total((p > 0).to(p.dtype))
+    n = p.shape[-1]
     steepness, direction = torch.zeros_like(values[:, 0]), torch.zeros_like(values)
     left = (height.amax(-1) > 0).nonzero().squeeze(-1)
-    for radius in (1e-2 / len(p), 1e-4 / len(p), 1e-6 / len(p)):
+    for radius in (1e-2 / n, 1e-4 / n, 1e-6 / n):
         if not len(left):
             break
-        q, multiplier = _Search(ball, height[left], spread, torch.full_like(scale[left], radius)).solve(tiny=False)
-        direction[left] = (q - spread) / radius
+        around = spread[left]
+        q, multiplier = _Search(ball, height[left], around, torch.full_like(scale[left], radius)).solve(tiny=False)
+        direction[left] = (q - around) / radius
         steepness[left] = (multiplier * radius * scale[left]).squeeze(-1)
         # The interior point method leaves crumbs of what it empties.
-        left = left[(q[:, p > 0] <= 1e-6 * spread[p > 0]).any(-1)]
+        left = left[((q <= 1e-6 * around) & (around > 0)).any(-1)]
     return steepness, direction
 
 
@@ -95,7 +98,7 @@ class _Search:
             self._changing_supports()
         if len(self.rows):
             rows = self.rows
-            answer = interior_point.minimise(self.ball, self.height[rows], self.p, self.radius[rows])
+            answer = interior_point.minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
             self._settle(torch.ones_like(rows, dtype=torch.bool), *answer)
         return self.q, self.multiplier
 
@@ -116,14 +119,16 @@ class _Search:
     def _point_mass(self) -> None:
         """Set the worst case to the lowest value where the ball contains the point mass on it."""
         lowest = self.height[self.rows].argmin(-1)
-        reached = self.ball.to_points(self.p)[lowest] <= self.radius[self.rows].squeeze(-1)
-        self._settle(reached, one_hot(lowest, len(self.p)).to(self.p.dtype), torch.zeros_like(self.radius[self.rows]))
+        apart = self.ball.to_points(self.p[self.rows]).gather(-1, lowest[:, None])
+        reached = (apart <= self.radius[self.rows]).squeeze(-1)
+        mass = one_hot(lowest, self.p.shape[-1]).to(self.p.dtype)
+        self._settle(reached, mass, torch.zeros_like(self.radius[self.rows]))
 
     def _straight_line(self) -> None:
         """Where the radius empties no point with mass, q leaves p along the line it starts on."""
-        radius = self.radius[self.rows]
-        steepness, direction = leaving(self.ball, self.height[self.rows], self.p)
-        q = self.p + radius * direction
+        radius, p = self.radius[self.rows], self.p[self.rows]
+        steepness, direction = leaving(self.ball, self.height[self.rows], p)
+        q = p + radius * direction
         self._settle((q >= 0).all(-1), q, steepness[:, None] / radius)
 
     def _changing_supports(self) -> None:
@@ -135,13 +140,13 @@ class _Search:
         for _ in range(6):
             if not len(self.rows):
                 return
-            problem = self.height[self.rows], self.p, self.radius[self.rows]
+            problem = self.height[self.rows], self.p[self.rows], self.radius[self.rows]
             face = self.ball.face(support, *problem)
-            edge, multiplier = face.edge(self.p)
-            reduced = problem[0] + multiplier * ((edge - self.p) @ self.ball.gram)
+            edge, multiplier = face.edge(problem[1])
+            reduced = problem[0] + multiplier * ((edge - problem[1]) @ self.ball.gram)
             level = total(reduced * support) / total(support)
             following = torch.where(support, edge > 0, reduced < level)
-            answer = face.worst(self.p)
+            answer = face.worst(problem[1])
             solved = (self.ball.duality_gap(*answer, *problem) < interior_point.TOLERANCE).squeeze(-1)
             self._settle(solved, *answer)
             support = following[~solved]

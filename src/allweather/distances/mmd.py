@@ -44,6 +44,8 @@ class MMD(Distance):
     """
 
     needs_points: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
+    rowwise: ClassVar[bool] = True
 
     lengthscale: float | None = None
     """Of the kernel; if not given, the median distance of two distinct contexts drawn from the reference."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -33,6 +33,9 @@ class Phi(Distance):
         >>> round(worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], kl).value, 4)
         1.3983
     """
+
+    slow: ClassVar[bool] = True
+    rowwise: ClassVar[bool] = True
 
     phi: Function
     """Convex on u >= 0, zero at 1."""

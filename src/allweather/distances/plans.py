@@ -34,7 +34,7 @@ class Plans:
 
     def worth(self, price: Tensor, masses: Tensor) -> Tensor:
         """The expectation (b,) and `price` (b,) times the cost."""
-        return (self.value + price[:, None] * self.cost) @ masses
+        return ((self.value + price[:, None] * self.cost) * masses).sum(-1)
 
 
 class Change(NamedTuple):
@@ -50,6 +50,8 @@ class Change(NamedTuple):
         at = torch.where(further > 0, (near.value - far.value).clamp_min(0) / further, -1.0)
         order = argsort(-at)
         ordered = at.gather(-1, order)
-        spent = (near.cost @ masses)[:, None] + (masses * further.clamp_min(0)).gather(-1, order).cumsum(-1)
+        spent = (near.cost * masses).sum(-1, keepdim=True) + (masses * further.clamp_min(0)).gather(-1, order).cumsum(
+            -1
+        )
         passed = (spent <= radius[:, None]).sum(-1, keepdim=True).clamp_max(at.shape[-1] - 1)
         return cls(at, ordered.gather(-1, passed).squeeze(-1).clamp_min(0))

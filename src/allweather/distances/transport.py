@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from allweather._utils.tensors import ROUNDING, argmin, pairwise
 from allweather.contexts import Reference
@@ -38,15 +39,21 @@ class Transport(ABC):
 
     points: Tensor  # (n, d)
     sources: Tensor  # (s,) index of the points with mass
-    masses: Tensor  # (s,)
     norm: float
+    stamp: tuple[int, float]  # of the points when it was made
 
     @staticmethod
     def over(reference: Reference, norm: float) -> Transport:
-        """The way to move mass among the reference's points; on a line there is a faster one."""
-        sources = reference.weights.nonzero().squeeze(-1)
-        on = OnLine if reference.points.shape[1] == 1 else Anywhere
-        return on(reference.points, sources, reference.weights[sources], float(norm))
+        """The way to move mass among the reference's points, remembered as long as they live."""
+        points, weights = reference
+        sources = (weights > 0).reshape(-1, len(points)).any(0).nonzero().squeeze(-1)
+        ways: dict[float, Transport] = _WAYS.setdefault(points, {})
+        stamp, way = (points._version, float(points.sum())), ways.get(norm)
+        if way is None or way.stamp != stamp or not torch.equal(way.sources, sources):
+            on = OnLine if points.shape[1] == 1 else Anywhere
+            # A copy: what is remembered must not keep the points alive.
+            way = ways[norm] = on(points.clone(), sources, norm, stamp)
+        return way
 
     @abstractmethod
     def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
@@ -74,49 +81,50 @@ class Transport(ABC):
         known = self.sources.expand(len(values), -1)
         return self.plans(values, self.targets(values, multiplier, known, torch.ones_like(known, dtype=torch.bool)))
 
-    def solve(self, values: Tensor, radius: Tensor) -> Worst:
-        """The worst case of `values` (b, n) within `radius` (b,)."""
-        f = values.detach()
+    def solve(self, values: Tensor, weights: Tensor, radius: Tensor) -> Worst:
+        """The worst case of `values` (b, n) under `weights` (n,) or (b, n), within `radius` (b,)."""
+        f, masses = values.detach(), weights[..., self.sources].expand(len(values), -1)
         low, high = f.aminmax(dim=-1, keepdim=True)
         scale = (high - low).clamp_min(torch.finfo(f.dtype).tiny)
         height = (f - low) / scale
         far, near = self._farthest(height), self._nearest(height)
         limit = radius + ROUNDING * self._longest()
-        affordable = far.cost @ self.masses <= limit
+        most, least = (far.cost * masses).sum(-1), (near.cost * masses).sum(-1)
+        affordable = most <= limit
         multiplier = torch.zeros_like(radius)
-        rows = (~affordable & (near.cost @ self.masses < far.cost @ self.masses)).nonzero().squeeze(-1)
+        rows = (~affordable & (least < most)).nonzero().squeeze(-1)
         for _ in range(STEPS):
             if not len(rows):
                 break
             nearer, farther = near.only(rows), far.only(rows)
-            change = Change.between(nearer, farther, self.masses, limit[rows])
+            change = Change.between(nearer, farther, masses[rows], limit[rows])
             multiplier[rows] = price = change.multiplier
             kept = farther.where(change.at > price[:, None], nearer)
             unsettled = nearer.target != farther.target
             at = self.plans(height[rows], self.targets(height[rows], price, kept.target, unsettled))
-            expected = kept.worth(price, self.masses)
-            open_ = expected - at.worth(price, self.masses) > 1e-14 * (1 + expected)
-            dear = at.cost @ self.masses > limit[rows]
+            expected = kept.worth(price, masses[rows])
+            open_ = expected - at.worth(price, masses[rows]) > 1e-14 * (1 + expected)
+            dear = (at.cost * masses[rows]).sum(-1) > limit[rows]
             far.put(rows[open_ & dear], at.only(open_ & dear))
             near.put(rows[open_ & ~dear], at.only(open_ & ~dear))
             near.put(rows[~open_], kept.only(~open_))
             far.put(rows[~open_], farther.where(change.at >= price[:, None], nearer).only(~open_))
             rows = rows[open_]
-        return self._mixed(values, radius, far, near, affordable, multiplier * scale.squeeze(-1))
+        return _mixed(values, masses, radius, far, near, affordable, multiplier * scale.squeeze(-1))
 
-    def price(self, values: Tensor, target: float) -> Tensor:
+    def price(self, values: Tensor, weights: Tensor, target: float) -> Tensor:
         """The price k (b,) of a unit of cost at which the best plan of `values` (b, n), priced, is worth the target.
 
         What it is worth is concave in k and its slope is the plan's cost, so Newton steps from k = 0 never overshoot.
         """
-        f = values.detach()
+        f, masses = values.detach(), weights[self.sources]
         price, worth = f.new_zeros(len(f)), f.new_full((len(f),), -torch.inf)
         rows = torch.arange(len(f), device=f.device)
         last = self._farthest(f)
         for step in range(STEPS):
             plans = last.only(rows) if step == 0 else self.best(f[rows], price[rows])
             last.put(rows, plans)
-            value, cost = plans.value @ self.masses, plans.cost @ self.masses
+            value, cost = plans.value @ masses, plans.cost @ masses
             reached = value + price[rows] * cost
             climbing = (reached < target) & (reached > worth[rows]) & (cost > 0)
             rows = rows[climbing]
@@ -124,8 +132,8 @@ class Transport(ABC):
                 break
             worth[rows] = reached[climbing]
             price[rows] = ((target - value) / cost)[climbing]
-        cost = last.cost @ self.masses
-        earned = values.gather(-1, last.target) @ self.masses
+        cost = last.cost @ masses
+        earned = values.gather(-1, last.target) @ masses
         return torch.where(cost > 0, (target - earned) / cost.clamp_min(1e-300), price)
 
     def _farthest(self, height: Tensor) -> Plans:
@@ -144,21 +152,6 @@ class Transport(ABC):
             return self.plans(height, self.sources.repeat(len(height), 1))
         return self.best(height, torch.full_like(height[:, 0], 2 / self._shortest()))
 
-    def _mixed(
-        self, values: Tensor, radius: Tensor, far: Plans, near: Plans, affordable: Tensor, multiplier: Tensor
-    ) -> Worst:
-        spent = near.cost @ self.masses
-        span = (far.cost @ self.masses - spent).clamp_min(torch.finfo(radius.dtype).tiny)
-        share = torch.where(affordable, 1.0, ((radius - spent) / span).clamp(0, 1))[:, None]
-        weights = torch.zeros_like(values, requires_grad=False)
-        weights.scatter_add_(-1, far.target, share * self.masses)
-        weights.scatter_add_(-1, near.target, (1 - share) * self.masses)
-        slope = -multiplier
-        if values.requires_grad:
-            change = (values.gather(-1, far.target) - values.gather(-1, near.target)) @ self.masses
-            slope = torch.where(multiplier > 0, change / span, slope)
-        return Worst((weights * values.detach()).sum(-1), slope, weights)
-
     def _longest(self) -> float:
         extent = self.points.amax(0) - self.points.amin(0)
         return float(torch.linalg.vector_norm(extent, ord=self.norm))
@@ -171,6 +164,23 @@ class Transport(ABC):
     @abstractmethod
     def _shortest(self) -> float:
         """The smallest positive distance between two points."""
+
+
+def _mixed(
+    values: Tensor, masses: Tensor, radius: Tensor, far: Plans, near: Plans, affordable: Tensor, multiplier: Tensor
+) -> Worst:
+    """The mixture of two plans that costs just the radius."""
+    spent = (near.cost * masses).sum(-1)
+    span = ((far.cost * masses).sum(-1) - spent).clamp_min(torch.finfo(radius.dtype).tiny)
+    share = torch.where(affordable, 1.0, ((radius - spent) / span).clamp(0, 1))[:, None]
+    weights = torch.zeros_like(values, requires_grad=False)
+    weights.scatter_add_(-1, far.target, share * masses)
+    weights.scatter_add_(-1, near.target, (1 - share) * masses)
+    slope = -multiplier
+    if values.requires_grad:
+        change = ((values.gather(-1, far.target) - values.gather(-1, near.target)) * masses).sum(-1)
+        slope = torch.where(multiplier > 0, change / span, slope)
+    return Worst((weights * values.detach()).sum(-1), slope, weights)
 
 
 def _compare(
@@ -270,3 +280,6 @@ class OnLine(Transport):
         gaps = self.line.diff()
         positive = gaps[gaps > 0]
         return float(positive.min()) if len(positive) else 1.0
+
+
+_WAYS = WeakTensorKeyDictionary()

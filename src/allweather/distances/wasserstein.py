@@ -31,6 +31,8 @@ class Wasserstein(Distance):
     """
 
     needs_points: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
+    rowwise: ClassVar[bool] = True
 
     norm: float = 2
     """Any p-norm of at least 1; `math.inf` for the largest difference."""
@@ -66,11 +68,11 @@ class Wasserstein(Distance):
         """From the dual: the least price k of a unit of transport at which no plan stays below the target."""
         flat = values.reshape(-1, values.shape[-1])
         lowest = flat.detach().amin(-1)
-        price = Transport.over(reference, self.norm).price(flat, target)
+        price = Transport.over(reference, float(self.norm)).price(flat, reference.weights, target)
         return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
-        return Transport.over(reference, self.norm).solve(values, radius)
+        return Transport.over(reference, float(self.norm)).solve(values, reference.weights, radius)
 
 
 def _transport(difference: np.ndarray, costs: np.ndarray) -> float:

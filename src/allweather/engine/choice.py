@@ -9,7 +9,6 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
-from allweather.engine.condensed import is_slow
 from allweather.engine.gain import sampled_functions, sampled_objectives
 from allweather.engine.objective_draws import DRAWS, is_costly, objective_draws
 from allweather.engine.screening import leading_medians, tangent_values
@@ -68,7 +67,7 @@ def _medians(belief: Belief, decisions: Tensor, tried: int = 0) -> Tensor:
     """
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
-        if not is_slow(belief.objective):
+        if not belief.objective.slow:
             return sampled_objectives(belief, decisions, generator).median(0).values
         values = sampled_functions(belief, decisions, generator)
         estimate = tangent_values(belief, decisions, values)

@@ -11,18 +11,9 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from allweather.acquisition import Belief
 from allweather.contexts import Reference
-from allweather.distances import MMD, Phi, Wasserstein
-from allweather.objectives import Objective
 
-SLOW = (MMD, Phi, Wasserstein)
-"""Distances whose worst cases are no mere sort."""
 MOST = 128
 """Contexts with weight that stand for all, and as many without."""
-
-
-def is_slow(objective: Objective) -> bool:
-    """Whether the objective is made of worst cases that take long."""
-    return isinstance(getattr(objective, "distance", None), SLOW)
 
 
 def condensed(belief: Belief) -> Belief | None:
@@ -31,7 +22,7 @@ def condensed(belief: Belief) -> Belief | None:
     Args:
         belief: on all contexts.
     """
-    if not is_slow(belief.objective):
+    if not belief.objective.slow:
         return None
     points, weights = belief.reference
     known = _KNOWN.get(points)
@@ -41,6 +32,17 @@ def condensed(belief: Belief) -> Belief | None:
     if reference is None:
         return None
     return replace(belief, reference=reference, bound=None)
+
+
+class Expected:
+    """The objective of the posterior mean as a score, with that on few contexts as its `rough` form."""
+
+    def __init__(self, belief: Belief, rough: Belief) -> None:
+        self._belief, self.rough = belief, rough.expected
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,)."""
+        return self._belief.expected(decisions)
 
 
 def correction(belief: Belief, few: Belief, decisions: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from allweather.acquisition.optimize import Best, Search
 from allweather.contexts import ContextModel, Forecast, Reference
 from allweather.engine.check import Check, check_model
 from allweather.engine.choice import likely_best
+from allweather.engine.condensed import Expected
 from allweather.engine.pending import condition_on_pending, keep_apart
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import require
@@ -167,7 +168,10 @@ class Engine:
         with self.watch("factorise"):
             _ = belief.field
         with self.watch("maximise"):
-            return self.search.best(belief.expected, belief.generator, belief.incumbents(16))
+            rough = belief.rough() if belief.objective.slow else None
+            if rough is None:
+                return self.search.best(belief.expected, belief.generator, belief.incumbents(16))
+            return self.search.best(Expected(belief, rough), belief.generator, rough.incumbents(16))
 
     def belief(
         self, history: History, posterior: Posterior, parts: Parts, generator: Generator, situation: Situation

@@ -10,7 +10,6 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.acquisition import Belief
-from allweather.engine.condensed import is_slow
 from allweather.engine.screening import highest, tangent_values
 from allweather.surrogates import Posterior
 from allweather.surrogates.mixture import MixturePosterior
@@ -49,7 +48,7 @@ def gain_left(belief: Belief, chosen: Tensor, candidates: Tensor) -> Gain:
     decisions = torch.cat([chosen[None], candidates, belief.incumbents(16)])
     generator = Generator().manual_seed(belief.generator.initial_seed())
     with torch.no_grad():
-        if is_slow(belief.objective):
+        if belief.objective.slow:
             values = sampled_functions(belief, decisions, generator)
             drawn = tangent_values(belief, decisions, values)  # which decision may be best is seen from tangents
             first = belief.objective(values[:, 0], belief.reference)
@@ -90,7 +89,7 @@ def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Gener
             return None
         means += [belief.surrogate.given(point, each[None]).field(points).mean(decisions) for each in outcomes]
     values = torch.stack(means)  # (contexts x outcomes, b, n)
-    if is_slow(belief.objective):
+    if belief.objective.slow:
         after = highest(belief, values, tangent_values(belief, decisions, values))
     else:
         after = belief.objective(values, belief.reference).amax(-1)

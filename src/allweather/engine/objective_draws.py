@@ -11,7 +11,7 @@ from torch import Generator, Tensor
 from allweather._utils.timing import threads
 from allweather.acquisition import Belief
 from allweather.distances import MMD
-from allweather.engine.condensed import condensed, correction, is_slow
+from allweather.engine.condensed import condensed, correction
 from allweather.objectives import Expectation, Objective, RobustSatisficing
 
 DRAWS = 257
@@ -64,12 +64,7 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: in
             return belief.objective(values, belief.reference)
         if type(belief.objective) is Expectation:
             return torch.einsum("kbn,kn->kb", values, laws[torch.arange(count) % len(laws)])
-        found = values.new_empty(values.shape[:2])
-        for place, law in enumerate(laws):
-            found[place :: len(laws)] = belief.objective(
-                values[place :: len(laws)], belief.reference._replace(weights=law)
-            )
-        return found
+        return belief.objective.under(values, points, laws)
 
 
 def _with_kernel(belief: Belief) -> Objective:
@@ -89,7 +84,7 @@ def _laws_for(objective: Objective, count: int) -> int:
     """How many laws `count` draws share: every law is prepared for by itself, but for means."""
     if type(objective) is Expectation:
         return count
-    return min(FEW_LAWS if is_slow(objective) else DRAWS, count // 4 + 1)
+    return min(FEW_LAWS if objective.slow else DRAWS, count // 4 + 1)
 
 
 def _stream(seed: int) -> Generator:

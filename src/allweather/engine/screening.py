@@ -12,9 +12,9 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 
-MOST = 24
+MOST = 12
 """Decisions that are evaluated, at most."""
-ROUNDS = 8
+ROUNDS = 6
 """Decisions that are evaluated for each sample, at most."""
 
 
@@ -27,9 +27,9 @@ def tangent_values(belief: Belief, decisions: Tensor, values: Tensor) -> Tensor:
         values: (k, b, n) sampled functions at the reference's points.
     """
     mean = belief.field.mean(decisions)
-    slope = belief.objective.tangent(mean, belief.reference).nan_to_num().expand_as(mean)
-    change = torch.einsum("kbn,bn->kb", values, slope) - (mean * slope).sum(-1)
-    return belief.objective(mean, belief.reference) + change
+    value, slope = belief.objective.with_tangent(mean, belief.reference)
+    slope = slope.nan_to_num().expand_as(mean)
+    return value + torch.einsum("kbn,bn->kb", values, slope) - (mean * slope).sum(-1)
 
 
 def leading_medians(belief: Belief, values: Tensor, estimate: Tensor, wanted: int) -> Tensor:

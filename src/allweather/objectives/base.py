@@ -54,6 +54,12 @@ class Objective(Named, ABC):
     A concave objective is nowhere above its tangent, so that tangent's posterior bounds the objective's own.
     """
 
+    @property
+    def slow(self) -> bool:
+        """Whether it is made of worst cases that take long."""
+        distance = getattr(self, "distance", None)
+        return isinstance(distance, Distance) and distance.slow
+
     @abstractmethod
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The objective (...,) of `values` (..., n) at the reference's points."""
@@ -82,6 +88,23 @@ class Objective(Named, ABC):
             moved = values.detach().requires_grad_()
             (weights,) = torch.autograd.grad(self(moved, reference).sum(), moved)
         return weights
+
+    def with_tangent(self, values: Tensor, reference: Reference) -> tuple[Tensor, Tensor]:
+        """The objective (...,) of `values` (..., n), differentiable, and the weights of its tangent."""
+        return self(values, reference), self.tangent(values.detach(), reference)
+
+    def under(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
+        """The objective (k, b) of k functions of b decisions, each under a law of its own, without gradient.
+
+        Args:
+            values: (k, b, n) at the contexts.
+            points: (n, d_c) the contexts.
+            laws: (l, n) distributions; function i has law `i % l`.
+        """
+        found = values.new_empty(values.shape[:2])
+        for place, law in enumerate(laws):
+            found[place :: len(laws)] = self(values[place :: len(laws)], Reference(points, law))
+        return found
 
     def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
         """A function that is never below `upper`, if there is one that is much cheaper: few decisions pass it."""

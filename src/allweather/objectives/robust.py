@@ -55,6 +55,13 @@ class General(Objective):
             return self.alpha * worst.value
         return self.alpha * worst.value + self.beta * worst.slope
 
+    def under(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
+        """The weighted sums around each law."""
+        worst = self.distance.worst_cases(values, points, laws)
+        if self.beta == 0:
+            return self.alpha * worst.value
+        return self.alpha * worst.value + self.beta * worst.slope
+
     def upper(self, band: Band, reference: Reference) -> Tensor:
         """`alpha * v(upper) + beta * (the most delta can be in the band)`: exact for each term in total variation."""
         if self.beta == 0 or band.spread is None:
@@ -94,6 +101,15 @@ class DRO(Objective):
     def tangent(self, values: Tensor, reference: Reference) -> Tensor:
         """The worst distribution."""
         return self.distance.worst_case(values.detach(), reference).weights
+
+    def with_tangent(self, values: Tensor, reference: Reference) -> tuple[Tensor, Tensor]:
+        """The worst expectation and the worst distribution, found once."""
+        worst = self.distance.worst_case(values, reference)
+        return worst.value, worst.weights
+
+    def under(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
+        """The worst expectations around each law."""
+        return self.distance.worst_cases(values, points, laws).value
 
     def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
         """That of the distance, at the upper bound."""

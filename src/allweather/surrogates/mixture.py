@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from allweather.surrogates.base import ContextKernel, Paths, Posterior
 from allweather.surrogates.hyperparameters import Hyperparameters
@@ -24,6 +25,8 @@ class MixturePosterior(Posterior):
     """At the hyperparameters that fit best."""
     parts: tuple[ProductPosterior, ...]
     """At draws of the hyperparameters."""
+    _roots: WeakTensorKeyDictionary = field(default_factory=WeakTensorKeyDictionary, repr=False)
+    """What `draws` computed for contexts that are still in use."""
 
     def field(self, contexts: Tensor) -> MixtureField:
         """The fields of all parts."""
@@ -45,12 +48,12 @@ class MixturePosterior(Posterior):
         """Samples of the parts, as many of each, in no order."""
         shares = self._shares(count, generator)
         parts = [(part, n) for part, n in zip(self.parts, shares, strict=True) if n]
-        points = torch.stack([part.scaled_contexts(contexts) for part, _ in parts])
-        roots = truncated_roots(self.best.data.kernel.factor, points, DRAW_RANK, DRAW_TOLERANCE)
-        drawn = [
-            part.draws_with(root, decisions, contexts, n, generator)
-            for (part, n), root in zip(parts, roots, strict=True)
-        ]
+        roots = self._roots.get(contexts)
+        if roots is None:  # of all parts: which ones are needed depends on the generator
+            points = torch.stack([part.scaled_contexts(contexts) for part in self.parts])
+            found = truncated_roots(self.best.data.kernel.factor, points, DRAW_RANK, DRAW_TOLERANCE)
+            roots = self._roots[contexts] = dict(zip(map(id, self.parts), found, strict=True))
+        drawn = [part.draws_with(roots[id(part)], decisions, contexts, n, generator) for part, n in parts]
         return torch.cat(drawn)[torch.randperm(count, generator=generator)]
 
     def given(self, points: Tensor, values: Tensor | None = None) -> MixturePosterior:
@@ -86,7 +89,7 @@ class MixturePosterior(Posterior):
         return self.best.model()
 
     def _each(self, change: Callable[[ProductPosterior], ProductPosterior]) -> MixturePosterior:
-        return replace(self, best=change(self.best), parts=tuple(change(part) for part in self.parts))
+        return MixturePosterior(change(self.best), tuple(change(part) for part in self.parts))
 
     def _shares(self, count: int, generator: Generator) -> list[int]:
         """How many of `count` samples each part gives: as equal as can be, the rest by lot."""
