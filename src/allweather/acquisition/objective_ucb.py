@@ -52,7 +52,8 @@ class ObjectiveUCB(Acquisition):
             return MeanBound(belief, width)
         rough = belief.rough()
         if belief.objective.slow and not belief.objective.concave and rough is not None:
-            return CorrectedBound(belief, SampledBound(rough, width, self.samples))
+            few = max(2, self.samples // 4)
+            return CorrectedBound(belief, SampledBound(rough, width, self.samples), SampledBound(rough, width, few))
         kind = TangentBound if belief.objective.concave else SampledBound
         return with_rough(lambda known: kind(known, width, self.samples), belief)
 
@@ -103,13 +104,13 @@ class SampledBound:
 class CorrectedBound:
     """The bound on few contexts, plus what the objective of the posterior mean differs by on all of them."""
 
-    def __init__(self, belief: Belief, rough: SampledBound) -> None:
-        self._belief, self.rough = belief, rough
+    def __init__(self, belief: Belief, sampled: SampledBound, rough: SampledBound) -> None:
+        self._belief, self._sampled, self.rough = belief, sampled, rough
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The score (b,)."""
-        rough = self.rough
-        return rough(decisions) + self._belief.expected(decisions) - rough.belief.expected(decisions)
+        shift = self._belief.expected(decisions) - self._sampled.belief.expected(decisions)
+        return self._sampled(decisions) + shift
 
 
 def with_rough(build: Callable[[Belief], TangentBound | SampledBound], belief: Belief) -> Score:
