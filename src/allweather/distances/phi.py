@@ -136,7 +136,7 @@ class Phi(Distance):
         p = reference.weights
         lowest = (height == 0) & reachable
         mass = (p * lowest).sum(-1, keepdim=True)
-        first = torch.nn.functional.one_hot(lowest.to(torch.uint8).argmax(-1), p.shape[0]).to(p.dtype)
+        first = torch.nn.functional.one_hot(lowest.to(torch.uint8).argmax(-1), p.shape[-1]).to(p.dtype)
         weights = torch.where(mass > 0, p * lowest / mass.clamp_min(1e-300), first)
         return weights, self.between(weights, reference)
 
