@@ -97,6 +97,18 @@ def test_a_hundred_thousand_contexts_on_a_line():
     assert value.item() == pytest.approx(a**3 / 3 + a**2 * (1 - a), abs=1e-5)
 
 
+def test_costs_that_are_not_kept_give_the_same(monkeypatch):
+    source = np.random.default_rng(4)
+    points, weights = torch.tensor(source.random((60, 2))), torch.tensor(source.dirichlet(np.ones(60)))
+    values = torch.tensor(source.normal(size=(3, 60)))
+    kept = Wasserstein(0.1).worst_case(values, Reference(points, weights))
+    monkeypatch.setattr("allweather.distances.transport.KEPT", 0)
+    monkeypatch.setattr("allweather.distances.transport.TABLE", 200)
+    computed = Wasserstein(0.1).worst_case(values, Reference(points.clone(), weights))
+    for one, other in zip(kept, computed, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("norm", [0.5, "two", True, -math.inf])
 def test_what_is_no_norm_is_refused(norm):
     with pytest.raises(InvalidInput, match=r"Wasserstein\(norm"):

@@ -8,13 +8,10 @@ import numpy as np
 import torch
 
 from allweather._utils.tensors import as_tensor
-from allweather._utils.timing import threads
+from allweather._utils.timing import one_thread
 from allweather.contexts import Reference
 from allweather.distances.base import Distance
 from allweather.errors import InvalidInput, require
-
-THREADS = 1
-"""Small computations are slower on several threads."""
 
 
 class WorstArrays(NamedTuple):
@@ -28,6 +25,7 @@ class WorstArrays(NamedTuple):
     """(..., n) the distribution that attains it."""
 
 
+@one_thread
 def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None) -> WorstArrays:
     """The worst expectation of `values` over all distributions within `distance` of `weights`.
 
@@ -62,7 +60,6 @@ def worst_case(values: Any, weights: Any, distance: Distance, points: Any = None
     places = places[:, None] if places.ndim == 1 else places
     n = table.shape[-1]
     require(places.shape[0] == n, "worst_case(points=...)", f"have {n} rows, one per context", tuple(places.shape))
-    with threads(THREADS):
-        worst = distance.worst_case(table.detach(), Reference.checked(places, weights, "worst_case"))
+    worst = distance.worst_case(table.detach(), Reference.checked(places, weights, "worst_case"))
     value, slope = (part.item() if part.ndim == 0 else part.numpy() for part in (worst.value, worst.slope))
     return WorstArrays(value, slope, worst.weights.numpy())

@@ -124,7 +124,8 @@ class Phi(Distance):
         gradient = torch.zeros_like(f)
         tilted = ~(exhausted | untouched)
         if bool(tilted.any()):
-            found = _Tilt(self, height[tilted] / scale[tilted], p, radius[tilted]).solve()
+            own = p[tilted] if p.ndim > 1 else p
+            found = _Tilt(self, height[tilted] / scale[tilted], own, radius[tilted]).solve()
             weights[tilted] = found.weights
             slope[tilted] = -scale[tilted].squeeze(-1) / found.theta
             gradient[tilted] = found.slope_gradient(slope[tilted], f[tilted])
@@ -169,6 +170,8 @@ class _Tilt:
         self.distance, self.radius = distance, radius
         self.height, self.p = height, p
         self.neutral = distance._neutral()
+        self._last: tuple[Tensor, Tensor, Tensor] | None = None
+        """The last theta, its shift, and how fast the shift rises with theta there."""
 
     def solve(self) -> _Found:
         low = torch.full_like(self.radius, -LARGEST_LOG_TILT)
@@ -221,6 +224,8 @@ class _Tilt:
         divergence = divergence + torch.where(spilling, self.distance.recession * spilled, 0.0)
         weights = weights.scatter_add(-1, lowest[:, None], spilled[:, None])
         curvature = torch.where(self.p > 0, self.p * curvature, 0.0)
+        rise = (curvature * self.height).sum(-1) / curvature.sum(-1).clamp_min(1e-300)
+        self._last = theta, shift, rise
         return divergence, curvature, weights / weights.sum(-1, keepdim=True), spilling, lowest
 
     def _shift(self, theta: Tensor) -> Tensor:
@@ -242,6 +247,10 @@ class _Tilt:
         low = torch.full_like(theta, self.neutral.item())
         high = torch.minimum(self.neutral + theta, limit)
         start = torch.minimum(low + theta * (self.p * self.height).sum(-1), (low + high) / 2)
+        if self._last is not None:
+            before, shift, rise = self._last
+            near = (shift + rise * (theta - before)).maximum(low).minimum(high)
+            start = torch.where((theta - before).abs() < 0.5 * before, near, start)
         _, shift = increasing_root(excess_mass, low, high, start)
         return torch.where(short, limit, shift)
 

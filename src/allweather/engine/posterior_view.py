@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from allweather._utils.timing import one_thread
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
 from allweather.contexts import Reference
@@ -116,6 +117,7 @@ class Outlook:
         rows = self.space.contexts.decode(points) if points.shape[1] else None
         return pd.DataFrame(rows, index=range(len(points))).assign(believed=self.reference.weights.tolist())
 
+    @one_thread
     def worst(self, decision: Row, radii: Sequence[float] | np.ndarray | Tensor) -> Worst:
         """The worst mean outcome (r,) of a decision when contexts shift by each radius, in the user's direction.
 
@@ -127,12 +129,14 @@ class Outlook:
             found = self.distance.worst_case(mean.expand(len(shifts), -1), self.reference, shifts)
         return Worst(self.sign * found.value, self.sign * found.slope, found.weights)
 
+    @one_thread
     def at_contexts(self, decision: Row) -> np.ndarray:
         """The mean outcome (n,) of a decision in each of the contexts believed in."""
         with torch.no_grad():
             found: np.ndarray = self.sign * self.belief.field.mean(self.space.decisions.encode(decision))[0].numpy()
         return found
 
+    @one_thread
     def outcomes(self, decisions: Sequence[Row], contexts: Sequence[Row]) -> Outcomes:
         """What is believed about the outcome of every decision in every context."""
         if self.reference.points.shape[1]:
@@ -143,6 +147,7 @@ class Outlook:
             mean, sd = self.belief.surrogate.field(points)(self.space.decisions.encode(decisions))
         return Outcomes(self.sign * mean.numpy(), sd.numpy())
 
+    @one_thread
     def objectives(self, decisions: Sequence[Row]) -> Likely:
         """Where the objective of each decision lies, given what is uncertain about the function and the contexts.
 
@@ -158,6 +163,7 @@ class Outlook:
             middle = np.clip(expected, low, high)
         return Likely(low, middle, high)
 
+    @one_thread
     def recommendation(self, radii: Tensor | None = None) -> Recommendation:
         """What is known about the decision that looks best."""
         import pandas as pd

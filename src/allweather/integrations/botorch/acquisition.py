@@ -11,6 +11,7 @@ from botorch.models.model import Model
 from botorch.utils.transforms import t_batch_mode_transform
 from torch import Generator, Tensor
 
+from allweather._utils.timing import one_thread
 from allweather.acquisition import Acquisition, Belief
 from allweather.acquisition.base import Score
 from allweather.contexts import Reference
@@ -88,6 +89,7 @@ class RobustAcquisition(AcquisitionFunction):
         self._belief = Belief(posterior, reference, objective.at(progress), observations, progress, Generator())
         self.set_X_pending(X_pending)
 
+    @one_thread
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:  # noqa: N802, N803 (name of BoTorch)
         """Set the pending decisions (m, d_x), and build the acquisition again."""
         split = self._belief.observations.decisions.shape[1]
@@ -105,7 +107,8 @@ class RobustAcquisition(AcquisitionFunction):
         score = self.acquisition.build(belief)
         self._score = PendingPenalty.of(score, self.X_pending.double(), belief.observations.decisions)
 
-    @t_batch_mode_transform(expected_q=1)  # type: ignore[arg-type]
+    @t_batch_mode_transform(expected_q=1)
+    @one_thread
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (name of BoTorch)
         """Return the acquisition (batch_shape) of decisions (batch_shape x 1 x d_x)."""
         split = self._belief.observations.decisions.shape[1]

@@ -8,6 +8,7 @@ import torch
 from botorch.acquisition.risk_measures import RiskMeasureMCObjective
 from torch import Tensor
 
+from allweather._utils.timing import one_thread
 from allweather.contexts import Reference
 from allweather.errors import require
 from allweather.objectives import Band, Objective
@@ -56,6 +57,7 @@ class RobustMCObjective(RiskMeasureMCObjective):
         self.register_buffer("weights", weights)
         self._score(torch.zeros_like(weights))  # raises for a schedule now, not during a search
 
+    @one_thread
     def forward(self, samples: Tensor, X: Tensor | None = None) -> Tensor:  # noqa: N803 (name of BoTorch)
         """Return the objective of samples.
 

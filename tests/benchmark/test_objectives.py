@@ -1,0 +1,11 @@
+"""The benchmark of objectives and distances, in miniature."""
+
+from benchmarks.objectives import main
+
+
+def test_the_miniature_prints_ratios(capsys):
+    main(["--quick", "--objectives", "DRO", "CVaR", "--distances", "Wasserstein", "--figures", "robustness"])
+    printed = capsys.readouterr().out
+    assert "Wasserstein" in printed
+    assert "aim 3, limit 5" in printed
+    assert printed.count("x ") >= 4
