@@ -15,6 +15,7 @@ from benchmarks import (
     evidence,
     floor,
     fuzz,
+    gpu,
     growth,
     imports,
     journal,
@@ -37,6 +38,7 @@ CAMPAIGNS = {
     "results": results_page.main,
     "trials": trials.main,
     "soak": soak.main,
+    "gpu": gpu.main,
 }
 ALL = {
     "asks": asks.main,

@@ -21,9 +21,9 @@ from torch import Tensor
 
 import allweather as aw
 from allweather._utils.timing import threads
-from benchmarks.asks import SPACE
 from benchmarks.growth import peak_memory
 
+SPACE = aw.Space(x1=aw.Real(0, 1), x2=aw.Real(0, 1), c1=aw.Context(0, 1), c2=aw.Context(0, 1))
 SIZES, QUICK = (2_000, 5_000, 10_000, 20_000), (2_000, 5_000)
 NOISE, GRID = 0.1, 201
 OBJECTIVES = {"mean": aw.Expectation(), "total variation": aw.DRO(aw.TotalVariation(0.2))}

@@ -78,3 +78,47 @@ def test_distances_follow_their_reference(name: str):
         torch.testing.assert_close(worst.weights.cpu(), expected)
         torch.testing.assert_close(apart.cpu(), distance.between(expected, reference))
         torch.testing.assert_close(furthest.cpu(), distance.to_points(reference))
+
+
+SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
+ROWS = [{"x": (k % 7) / 6, "c": (k % 5) / 4, "value": -(((k % 7) / 6 - 0.4) ** 2) + 0.1 * (k % 3)} for k in range(12)]
+COMPOSITIONS = {
+    "default": {},
+    "transformed": {"objective": aw.DRO(aw.KL(0.1))},
+    "ucb": {"objective": aw.DRO(aw.TotalVariation(0.2)), "acquisition": aw.UCB()},
+    "thompson": {"objective": aw.CVaR(0.3), "acquisition": aw.Thompson(), "surrogate": aw.GP("matern52")},
+    "improvement": {"acquisition": aw.ExpectedImprovement()},
+    "sampled": {"objective": aw.VaR(0.3), "surrogate": aw.GP(draws=2)},
+    "candidates": {"candidates": [{"x": k / 8} for k in range(9)]},
+}
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_studies_compute_on_their_device_and_decide_the_same(name: str, monkeypatch):
+    given = {"context": aw.KDE(40), "initial": 3, **COMPOSITIONS[name]}
+    rows = [{**row, "value": row["value"] ** 9 * 1e4} for row in ROWS] if name == "transformed" else ROWS
+    here = aw.Study(SPACE, **given)
+    here.add(rows)
+    expected, recommended = here.ask(2), here.recommend()
+    with PretendDevice():
+        elsewhere = aw.Study(SPACE, device="meta", **given)
+        elsewhere.add(rows)
+        found, best = elsewhere.ask(2), elsewhere.recommend()
+        assert (
+            elsewhere._engine._fitted[1]
+            .field(there(torch.rand(2, 1).double()))
+            .mean(there(torch.rand(1, 1).double()))
+            .device
+            == DEVICE
+        )
+        assert elsewhere.check().explained == pytest.approx(here.check().explained)
+    for one, other in zip(found, expected, strict=True):
+        assert one.decision == pytest.approx(other.decision, abs=1e-6)
+    assert best.decision == pytest.approx(recommended.decision, abs=1e-6)
+    assert best.interval == pytest.approx(recommended.interval, abs=1e-6)
+    assert elsewhere.spec == here.spec
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(aw.InvalidInput, match=r"Study\(device=...\)"):
+        aw.Study(SPACE, device="nowhere")

@@ -66,6 +66,7 @@ class Study:
         initial: int | None = None,
         seed: int = 0,
         threads: int = 1,
+        device: str = "cpu",
         storage: str | Storage | None = None,
         name: str = "study",
     ) -> None:
@@ -86,16 +87,16 @@ class Study:
             initial: how many decisions are spread over the space before the surrogate is used.
             seed: the same seed and the same outcomes give the same study.
             threads: of torch, while the study computes; another number may round, and so decide, differently.
+            device: of torch, such as `"cuda"`: where it computes, and no part of what is stored.
             storage: the database, such as `sqlite:///kiosk.db`; without it, the study ends with the program.
             name: of the study in the database; an existing study is resumed.
         """
         require_count(threads, "Study(threads=...)", low=1)
         self.space, self.direction, self.name, self._threads = space, direction, name, threads
         composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate, goal)
-        factory = EngineFactory(space, direction, constraints, candidates, initial, seed)
+        factory = EngineFactory(space, direction, constraints, candidates, initial, seed, device)
         self._engine = factory.engine(composition, control)
-        resumed = resume_composition(storage, name, composition, factory.law_names(control))
-        if resumed is not composition:
+        if (resumed := resume_composition(storage, name, composition, factory.law_names(control))) is not composition:
             composition, self._engine = resumed, factory.engine(resumed, control)
         self.initial = self._engine.initial  # complete trials before the surrogate is used
         self.spec = spec_of(factory.arguments(composition, control))
@@ -146,8 +147,7 @@ class Study:
             context: the context, if it is known before the decision.
             forecast: the context's distribution for this decision only, e.g. `Finite(...)` or `Known(...)`.
         """
-        if n is not None:
-            require_count(n, "Study.ask(n=...)", low=1)
+        require_count(1 if n is None else n, "Study.ask(n=...)", low=1)
         situation = Situation.of(self.space, context, forecast, "Study.ask", self._validator.controlled)
         known = None if context is None else plain(context)
 

@@ -61,7 +61,8 @@ class Belief:
         """
         if self.context_model is None:
             return self.reference.weights.expand(count, -1)
-        return self.context_model.resample(self.observations.seen, self.reference, count, generator)
+        drawn = self.context_model.resample(self.observations.seen, self.reference.to("cpu"), count, generator)
+        return drawn.to(self.reference.weights.device)
 
     def rough(self) -> Belief | None:
         """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""

@@ -18,7 +18,7 @@ class Random(Acquisition):
         """Independent uniform scores, flat around each decision."""
 
         def score(decisions: Tensor) -> Tensor:
-            luck = torch.rand(len(decisions), generator=belief.generator, dtype=torch.float64)
+            luck = torch.rand(len(decisions), generator=belief.generator, dtype=torch.float64).to(decisions.device)
             return luck + 0 * decisions.sum(-1)
 
         return score

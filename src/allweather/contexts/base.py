@@ -38,6 +38,10 @@ class Reference(NamedTuple):
         require(points.shape[0] > 0, f"{where}(points=...)", "have at least one point", tuple(points.shape))
         return cls(points, as_weights(weights, points.shape[0], f"{where}(weights=...)").detach())
 
+    def to(self, device: torch.device | str) -> Reference:
+        """The same belief on a device."""
+        return self if self.weights.device == torch.device(device) else Reference(*(each.to(device) for each in self))
+
     def thinned(self, most: int) -> tuple[Tensor, Reference] | None:
         """Indices (m,) of contexts that stand for all, and the belief about them; None where there are few anyway.
 
@@ -56,7 +60,7 @@ class Reference(NamedTuple):
         weights = self.weights[likely]
         if len(likely) > 2 * most:
             likely = likely[shuffle.permutation(len(likely))]
-            places = (torch.arange(most, dtype=torch.float64) + 0.5) / most
+            places = (torch.arange(most, dtype=torch.float64).to(weights.device) + 0.5) / most
             drawn = torch.searchsorted(self.weights[likely].cumsum(0), places).clamp_max(len(likely) - 1)
             drawn, counts = drawn.unique(return_counts=True)
             likely, weights = likely[drawn], counts.to(self.weights.dtype) / most

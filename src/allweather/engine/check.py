@@ -115,7 +115,7 @@ def check_model(space: Space, posterior: Posterior, observations: Observations, 
     if len(observations) < FEWEST:
         empty = pd.DataFrame(columns=["observed", "predicted", "low", "high", "residual"], dtype=float)
         return Check(empty, math.nan, math.nan, math.nan, {})
-    residuals = found.residuals.numpy()
+    residuals = found.residuals.cpu().numpy()
     return Check(
         table=_table(posterior, found, sign),
         explained=_explained(found),
@@ -140,7 +140,7 @@ def _table(posterior: Posterior, found: Predictions, sign: int) -> pd.DataFrame:
 
     def shown(values: Tensor) -> np.ndarray:
         outcomes: Tensor = posterior.back(values) if isinstance(posterior, WarpedPosterior) else values
-        return np.asarray(sign * outcomes.numpy())
+        return np.asarray(sign * outcomes.cpu().numpy())
 
     ends = np.stack([shown(found.mean + side * INSIDE * found.sd) for side in (-1, 1)])
     return pd.DataFrame(
@@ -149,7 +149,7 @@ def _table(posterior: Posterior, found: Predictions, sign: int) -> pd.DataFrame:
             "predicted": shown(found.mean),
             "low": ends.min(0),
             "high": ends.max(0),
-            "residual": sign * found.residuals.numpy(),
+            "residual": sign * found.residuals.cpu().numpy(),
         }
     )
 
@@ -189,7 +189,7 @@ def _points(observations: Observations, generator: torch.Generator) -> tuple[Ten
     """Two independent samples (64, d): halves of one sequence, since two scrambled sequences are dependent."""
     contexts, d = observations.contexts, observations.decisions.shape[1]
     rows = torch.randint(len(contexts), (2, POINTS), generator=generator)
-    both = sobol(POINTS, 2 * d, generator)
+    both = sobol(POINTS, 2 * d, generator).to(contexts.device)
     return torch.cat([both[:, :d], contexts[rows[0]]], 1), torch.cat([both[:, d:], contexts[rows[1]]], 1)
 
 

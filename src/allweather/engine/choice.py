@@ -52,9 +52,8 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     repeated = (others[:, None] == known).all(-1).any(-1)
     finalists = torch.cat([known, others[~repeated]])
     drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
-    low, middle, high = drawn.quantile(
-        torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64), dim=0, interpolation="nearest"
-    )
+    levels = torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64).to(drawn.device)
+    low, middle, high = drawn.quantile(levels, dim=0, interpolation="nearest")
     best = int(middle.argmax())
     certain = middle[best] > middle[0] + MARGIN * (high[0] - low[0]) / 2
     return finalists[best - 1] if best and bool(certain) else first

@@ -95,6 +95,8 @@ class Engine:
     search: Search
     initial: int
     seed: int
+    device: str = "cpu"
+    """Where the surrogate and the objective are computed; context models and random numbers are the CPU's."""
     watch: Stopwatch = field(default_factory=Stopwatch)
     _fitted: tuple[tuple[int, int | None], Posterior] | None = None
     """The last version of a history that was fitted, and its posterior: a cache that can be computed again."""
@@ -123,7 +125,8 @@ class Engine:
         generator = self.generator(ASK, len(history.trials))
         belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
         fitted = belief.surrogate.hyperparameters
-        pending, failed = history.unresolved(self._pending_reference(belief, situation), belief.generator)
+        reference = self._pending_reference(belief, situation).to("cpu")
+        pending, failed = (each.to(self.device) for each in history.unresolved(reference, belief.generator))
         belief = condition_on_pending(belief, pending, failed)
         if self.parts.acquisition.uses_field:
             with self.watch("factorise"):
@@ -202,6 +205,7 @@ class Engine:
             context_kernel=posterior.context_kernel,
         )
         learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with the number of contexts seen
+        reference, observations = reference.to(self.device), observations.to(self.device)
         return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator, model)
 
     def _pending_reference(self, belief: Belief, situation: Situation) -> Reference:
@@ -218,20 +222,23 @@ class Engine:
         last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
         with self.watch("fit"):
             if last is not None and last.fitted is not None and last.revision == history.revision:
-                posterior = surrogate.resume(self._observations(history), last.fitted)
+                posterior = surrogate.resume(self._data(history), last.fitted)
             else:
-                posterior = surrogate.fit(self._observations(history), None if last is None else last.fitted)
+                posterior = surrogate.fit(self._data(history), None if last is None else last.fitted)
         self._fitted = (history.version, posterior)
         return posterior
 
     def check(self, history: History) -> Check | None:
         """Return how well the surrogate predicts outcomes that it has not seen, or None where it cannot tell."""
-        return check_model(self.parts.space, self.posterior(history), self._observations(history), history.sign)
+        return check_model(self.parts.space, self.posterior(history), self._data(history), history.sign)
 
     def averaged(self, history: History, posterior: Posterior) -> Posterior:
         """Return the posterior averaged over hyperparameters, which intervals are drawn from."""
         with self.watch("fit"):
-            return self.parts.surrogate.averaged(self._observations(history), posterior)
+            return self.parts.surrogate.averaged(self._data(history), posterior)
+
+    def _data(self, history: History) -> Observations:
+        return self._observations(history).to(self.device)
 
     def _observations(self, history: History) -> Observations:
         return history.observations.without_contexts() if self.parts.context is None else history.observations

@@ -65,9 +65,12 @@ class EngineFactory:
     """The only decisions that may be chosen, if not all: rows in the user's units."""
     initial: int | None = None
     seed: int = 0
+    device: str = "cpu"
+    """Where it computes: no part of the study's identity."""
 
     def __post_init__(self) -> None:
         check_space(self.space)
+        check_device(self.device)
         require(self.direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", self.direction)
         check_start(self.initial, self.seed)
 
@@ -89,6 +92,8 @@ class EngineFactory:
             needless = composition.rule is not None
             require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
             return self._engine(composition, self.limits)
+        on_cpu = self.device == "cpu"
+        require(on_cpu, "Study(device=...)", "be cpu where there are control sets", self.device)
         template = self._engine(Composition(), ())
         return ControlledEngine(composition, self.space, control, template, self.sign, self.limits, self._encoded)
 
@@ -124,14 +129,28 @@ class EngineFactory:
         columns = self.space.decisions.columns + self.space.contexts.columns
         return Engine(
             parts=composition.on(self.space, self.sign),
-            search=Search(self.space.decisions, constraints, self._encoded),
+            search=Search(self.space.decisions, constraints, self._encoded, device=self.device),
             initial=max(5, columns + 1) if self.initial is None else self.initial,
             seed=self.seed,
+            device=self.device,
         )
 
 
 def _optional(bound: float | None) -> str:
     return "any" if bound is None else str(float(bound))
+
+
+def check_device(device: Any) -> None:
+    """Refuse a device that torch does not know, or that this machine does not have."""
+    if device == "cpu":
+        return
+    import torch
+
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError):
+        requirement = "be a device that torch has here, such as cpu or cuda"
+        raise InvalidInput(where="Study(device=...)", requirement=requirement, received=device) from None
 
 
 def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:

@@ -79,7 +79,7 @@ def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Gener
         return None
     promising = decisions[(drawn.mean(0) + drawn.std(0)).argmax()]
     weights, points = belief.reference.weights, belief.reference.points
-    places = torch.multinomial(weights, min(CONTEXTS, len(weights)), replacement=True, generator=generator)
+    places = torch.multinomial(weights.cpu(), min(CONTEXTS, len(weights)), replacement=True, generator=generator)
     before = float(belief.expected(decisions).max())
     means = []
     for context in points[places]:
@@ -110,4 +110,4 @@ def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor
         return None
     mean, sd = posterior.field(point[:, split:])(point[:, :split])
     spread = (sd[0, 0].square() + best.data.noise * best.data.scale**2).sqrt()
-    return mean[0, 0] + spread * torch.from_numpy(_NODES)
+    return mean[0, 0] + spread * torch.from_numpy(_NODES).to(spread.device)

@@ -88,7 +88,7 @@ class Outlook:
     @property
     def reference(self) -> Reference:
         """The contexts believed in, in the unit cube."""
-        return self.belief.reference
+        return self.belief.reference.to("cpu")
 
     @property
     def distance(self) -> Distance:
@@ -125,15 +125,19 @@ class Outlook:
         """
         shifts = torch.as_tensor(radii, dtype=torch.float64)
         with torch.no_grad():
-            mean = self.belief.field.mean(self.space.decisions.encode(decision))
+            mean = self.belief.field.mean(self._encoded(decision)).cpu()
             found = self.distance.worst_case(mean.expand(len(shifts), -1), self.reference, shifts)
         return Worst(self.sign * found.value, self.sign * found.slope, found.weights)
+
+    def _encoded(self, decisions: Row | Sequence[Row]) -> Tensor:
+        """(b, d_x) where the belief is computed."""
+        return self.space.decisions.encode(decisions).to(self.belief.reference.weights.device)
 
     @one_thread
     def at_contexts(self, decision: Row) -> np.ndarray:
         """The mean outcome (n,) of a decision in each of the contexts believed in."""
         with torch.no_grad():
-            found: np.ndarray = self.sign * self.belief.field.mean(self.space.decisions.encode(decision))[0].numpy()
+            found: np.ndarray = self.sign * self.belief.field.mean(self._encoded(decision))[0].cpu().numpy()
         return found
 
     @one_thread
@@ -144,8 +148,9 @@ class Outlook:
         else:  # contexts are not looked at
             points = torch.zeros(len(contexts), 0, dtype=torch.float64)
         with torch.no_grad():
-            mean, sd = self.belief.surrogate.field(points)(self.space.decisions.encode(decisions))
-        return Outcomes(self.sign * mean.numpy(), sd.numpy())
+            places = self._encoded(decisions)
+            mean, sd = self.belief.surrogate.field(points.to(places.device))(places)
+        return Outcomes(self.sign * mean.cpu().numpy(), sd.cpu().numpy())
 
     @one_thread
     def objectives(self, decisions: Sequence[Row]) -> Likely:
@@ -156,7 +161,7 @@ class Outlook:
         Args:
             decisions: by name, in the user's units.
         """
-        points = self.space.decisions.encode(decisions)
+        points = self._encoded(decisions)
         low, middle, high = _quantiles(self.sign * objective_draws(self.belief, points))
         if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
             expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
@@ -204,7 +209,7 @@ class Outlook:
     @cached_property
     def _gain(self) -> Gain:
         generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
-        search = Search(self.space.decisions, self.constraints)
+        search = Search(self.space.decisions, self.constraints, device=str(self.chosen.device))
         return gain_left(self.belief, self.chosen, search.sample(SPREAD, generator))
 
 
@@ -213,7 +218,7 @@ def _quantiles(drawn: Tensor) -> np.ndarray:
     tail = (1 - LEVEL) / 2
     levels = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
     # An objective may be -inf: no interpolation.
-    found: np.ndarray = drawn.quantile(levels, dim=0, interpolation="nearest").numpy()
+    found: np.ndarray = drawn.cpu().quantile(levels, dim=0, interpolation="nearest").numpy()
     return found
 
 

@@ -44,6 +44,8 @@ ENOUGH = 1024
 """Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
 FIRST, STEPS = 256, 12
 """Where there are more, to so many of these first, and from there in so many iterations to all of these."""
+SMALL = 255
+"""Outcomes whose hyperparameters are fitted on the CPU, whatever device they are on."""
 EXACT = 2000
 """Up to so many outcomes the posterior is exact; more are known through inducing points."""
 
@@ -230,7 +232,9 @@ class GP(Surrogate):
         enough = _some(len(values), limit)
         targets = (values - shift) / scale
         split, free = observations.decisions.shape[1], self._free(points.shape[1])
-        return Evidence(points[enough], targets[enough], self.kernel, split, free, self.mean is None)
+        device = points.device if len(enough) > SMALL else "cpu"  # where small computations are faster
+        some = points[enough].to(device), targets[enough].to(device)
+        return Evidence(*some, self.kernel, split, free, self.mean is None)
 
     def _free(self, d: int) -> np.ndarray:
         """(d + 2,) which hyperparameters the data choose."""

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotri
 from torch import Tensor
 
+from allweather.surrogates.device_likelihood import minus_log_likelihood
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import SMOOTHNESS
 from allweather.surrogates.linear_algebra import cholesky
@@ -78,13 +79,18 @@ class Evidence:
 
     def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
         """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""
+        if self.points.device.type != "cpu":
+            given = None if self.free_mean else mean
+            found = minus_log_likelihood(self.family, self.split, self.points, self.targets, logarithms, given)
+            density, density_gradient = self.log_prior(logarithms)
+            return found.value - density, found.gradient - density_gradient, found.mean
         natural = np.exp(logarithms)
         scaled = [half / natural[columns] for half, columns in self._halves]
         correlations, steepness = zip(*(self._correlated(half) for half in scaled), strict=True)
         covariance = natural[-2] * math.prod(correlations)
         t = len(covariance)
         root, inverse = _factorised(covariance + natural[-1] * np.eye(t))
-        targets = self.targets.cpu().numpy()
+        targets = self.targets.numpy()
         if self.free_mean:
             row = inverse.sum(0)
             mean = float(row @ targets / row.sum())
@@ -101,7 +107,7 @@ class Evidence:
     @cached_property
     def _halves(self) -> list[tuple[np.ndarray, slice]]:
         """The columns (t, k) that share a factor of the kernel, and where they are; those of an RBF need no split."""
-        points, d = self.points.cpu().numpy(), self.points.shape[1]
+        points, d = self.points.numpy(), self.points.shape[1]
         ends = [d] if SMOOTHNESS[self.family] == math.inf else [self.split, d]
         columns = [slice(low, high) for low, high in pairwise([0, *ends])]
         return [(points[:, part], part) for part in columns]

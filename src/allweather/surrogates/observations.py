@@ -46,6 +46,12 @@ class Observations:
         require(fits, "Observations(values=...)", "be one per decision and context", tuple(y.shape))
         return cls(x, c, y, happened)
 
+    def to(self, device: torch.device | str) -> Observations:
+        """The same outcomes on a device; the contexts seen stay, since their law is learned on the CPU."""
+        if self.values.device == torch.device(device):
+            return self
+        return Observations(self.decisions.to(device), self.contexts.to(device), self.values.to(device), self.seen)
+
     def __len__(self) -> int:
         return len(self.values)
 

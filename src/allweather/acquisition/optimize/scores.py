@@ -21,11 +21,13 @@ class Scores:
 
     function: Score
     block: int
+    device: str = "cpu"
+    """Where the function wants its decisions."""
 
     def values(self, points: np.ndarray) -> np.ndarray:
         """Scores (b,) of points (b, d), without gradients; NaN counts as the worst."""
         with torch.no_grad():
-            blocks = torch.from_numpy(np.ascontiguousarray(points)).split(self.block)
+            blocks = self._moved(points).split(self.block)
             scores = torch.cat([self._called(block) for block in blocks])
         values: np.ndarray = scores.numpy()
         return np.where(np.isnan(values), -np.inf, values)
@@ -33,13 +35,16 @@ class Scores:
     def slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores (b,) and gradients (b, d) in one call; a function without gradient is flat."""
         with torch.enable_grad():
-            decisions = torch.from_numpy(np.ascontiguousarray(points)).requires_grad_()
+            decisions = self._moved(points).requires_grad_()
             scores = self._called(decisions)
             gradients = torch.zeros_like(decisions)
             if scores.requires_grad:
                 (found,) = torch.autograd.grad(scores.sum(), decisions, allow_unused=True)
                 gradients = gradients if found is None else found
-        return scores.detach().numpy().copy(), gradients.numpy()
+        return scores.detach().numpy().copy(), gradients.cpu().numpy()
+
+    def _moved(self, points: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(points)).to(self.device)
 
     def _called(self, decisions: Tensor) -> Tensor:
         scores = self.function(decisions)

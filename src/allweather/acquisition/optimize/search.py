@@ -62,6 +62,8 @@ class Search:
     """How often, at most, the climbers are evaluated; by default 20 times and 5 more for every column."""
     block: int = 64
     """How many points are scored at once where no gradient is needed."""
+    device: str = "cpu"
+    """Where scores are computed, and where the decisions that are returned are."""
     region: Region = field(init=False, repr=False)
     """The legal and feasible decisions."""
 
@@ -87,7 +89,7 @@ class Search:
             rounds = -(-n // len(self.candidates))
             orders = [torch.randperm(len(self.candidates), generator=generator) for _ in range(rounds)]
             return self.candidates[torch.cat([torch.zeros(0, dtype=torch.long), *orders])[:n]]
-        return torch.from_numpy(self.region.spread(n, generator))
+        return torch.from_numpy(self.region.spread(n, generator)).to(self.device)
 
     def permitted(self, points: Tensor) -> Tensor:
         """Decisions that may be chosen: the points (k, d) moved into the constraints, or those that are candidates.
@@ -96,7 +98,7 @@ class Search:
             points: (k, d) decisions in the unit cube, such as tried ones, which need not meet the constraints.
         """
         if self.candidates is None:
-            return torch.from_numpy(self._near(points))
+            return torch.from_numpy(self._near(points)).to(self.device)
         apart = (points[:, None] - self.candidates).abs().amax(-1)
         return points[apart.amin(-1) <= 1e-6]
 
@@ -109,9 +111,10 @@ class Search:
             n: how many to draw; those that are not feasible are left out.
             generator: the source of randomness.
         """
-        moved = decision + step * torch.randn(n, len(decision), generator=generator, dtype=torch.float64)
+        drawn = torch.randn(n, len(decision), generator=generator, dtype=torch.float64)
+        moved = decision + step * drawn.to(decision.device)
         near = self._near(torch.cat([decision[None], moved.clamp(0, 1)]))
-        return torch.from_numpy(_distinct(near))
+        return torch.from_numpy(_distinct(near)).to(self.device)
 
     def best(self, function: Score, generator: torch.Generator, near: Tensor | None = None) -> Best:
         """The decision with the largest score.
@@ -125,17 +128,17 @@ class Search:
             generator: the source of randomness.
             near: (k, d) further decisions that deserve a look, such as the last best one.
         """
-        scores = Scores(function, self.block)
-        everything = listed(self.region) if self.candidates is None else self.candidates.numpy()
+        scores = Scores(function, self.block, self.device)
+        everything = listed(self.region) if self.candidates is None else self.candidates.cpu().numpy()
         if everything is not None:
             return self._listed(scores, everything)
         points = _distinct(np.concatenate([self._near(near), self.region.spread(int(self.raw or 1), generator)]))
         rough: Score | None = getattr(function, "rough", None)
-        survey = scores if rough is None else Scores(rough, self.block)
+        survey = scores if rough is None else Scores(rough, self.block, self.device)
         values = survey.values(points)
         chosen = starts_among(points, values, self.starts)
         if not len(chosen):
-            return _answer(points, values if rough is None else scores.values(points))
+            return self._answer(points, values if rough is None else scores.values(points))
         scale = spread_of(values)
         points, values = points[chosen], values[chosen]
         climbed = self._climbed(survey, points, values, scale)
@@ -147,22 +150,26 @@ class Search:
         found, heights = climbed.points, climbed.values
         if not self.region.real.all():
             found, heights = self._walked(scores, found, heights, scale)
-        return _answer(np.concatenate([found, points]), np.concatenate([heights, values]))
+        return self._answer(np.concatenate([found, points]), np.concatenate([heights, values]))
+
+    def _answer(self, points: np.ndarray, values: np.ndarray) -> Best:
+        first = int(np.argmax(values))
+        return Best(torch.from_numpy(points[first].copy()).to(self.device), float(values[first]))
 
     def _listed(self, scores: Scores, points: np.ndarray) -> Best:
         """The best of these points; where scores have bounds, those whose bound is too low are not scored."""
         bound: Score | None = getattr(scores.function, "bound", None)
         if bound is None:
-            return _answer(points, scores.values(points))
-        limits = Scores(bound, 8 * self.block).values(points)
+            return self._answer(points, scores.values(points))
+        limits = Scores(bound, 8 * self.block, self.device).values(points)
         limits += 1e-9 * spread_of(limits)  # bounds are rounded, too
         order = np.argsort(-limits, kind="stable")
         values = np.full(len(points), -np.inf)
         first, others = order[:FIRST], order[FIRST:]
         values[first] = scores.values(points[first])
         left = others[limits[others] >= values.max()]
-        values[left] = Scores(scores.function, max(len(left), 1)).values(points[left])
-        return _answer(points, values)
+        values[left] = Scores(scores.function, max(len(left), 1), self.device).values(points[left])
+        return self._answer(points, values)
 
     def _climbed(
         self,
@@ -215,7 +222,7 @@ class Search:
         d = self.box.columns
         if near is None:
             return np.zeros((0, d))
-        points = as_tensor(near, "Search.best(near=...)").detach()
+        points = as_tensor(near, "Search.best(near=...)").detach().cpu()
         fits = points.ndim == 2 and points.shape[1] == d
         require(fits, "Search.best(near=...)", f"have shape (k, {d})", tuple(points.shape))
         legal = self.region.legal(points.numpy())
@@ -223,7 +230,7 @@ class Search:
 
     def _allowed(self, candidates: Tensor) -> Tensor:
         where, d = "Search(candidates=...)", self.box.columns
-        points = as_tensor(candidates, where).detach()
+        points = as_tensor(candidates, where).detach().cpu()
         fits = points.ndim == 2 and points.shape[1] == d and len(points) > 0
         require(fits, where, f"have shape (m, {d}) with m of at least 1", tuple(points.shape))
         legal = self.box.snap(points)
@@ -231,18 +238,13 @@ class Search:
         require(not bool(strays.any()), where, "be legal encoded decisions", points[strays].tolist())
         legal = legal[torch.from_numpy(self.region.feasible(legal.numpy()))]
         require(len(legal) > 0, where, "hold at least one decision that meets the constraints", points.tolist())
-        return legal
+        return legal.to(self.device)
 
 
 def _distinct(points: np.ndarray) -> np.ndarray:
     """The points without repetitions, which whole numbers and choices make likely."""
     _, first = np.unique(points, axis=0, return_index=True)
     return np.asarray(points[np.sort(first)])
-
-
-def _answer(points: np.ndarray, values: np.ndarray) -> Best:
-    first = int(np.argmax(values))
-    return Best(torch.from_numpy(points[first].copy()), float(values[first]))
 
 
 def _peaks(climbed: Climbed, n: int) -> np.ndarray:
