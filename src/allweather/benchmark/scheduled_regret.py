@@ -20,8 +20,8 @@ from allweather.schedules import Progress
 class ScheduledJudge:
     """The true objective of decisions at every step, and its optimum at that step.
 
-    The optimum of the first step that is asked for is searched from scratch, the others near the last one and among new
-    points. Optima are kept in a file if a folder is given.
+    The first optimum that is asked for is searched with more effort than the others, which are searched near the last
+    one and among fewer new points. Optima are kept in a file if a folder is given.
 
     Example:
         >>> from allweather import DRO, DivergenceRadius, TotalVariation
@@ -72,12 +72,13 @@ class ScheduledJudge:
         return self.at(max(step, 1)).regret(decision)
 
     def _optimum(self, judge: Judge) -> float:
-        if self.near is None or self.problem.ridge is not None:
-            found = find_optimum(self.problem, judge.measure, self.reference)
-            self.near = found.decision[None]
-            return found.value
         chosen = self.problem
-        search = Search(chosen.space.decisions, chosen.constraints, chosen.candidates, raw=128, starts=4, steps=40)
+        if chosen.ridge is not None:
+            return find_optimum(chosen, judge.measure, self.reference).value
+        raw, starts, steps = (512, 16, 60) if self.near is None else (128, 4, 40)
+        search = Search(
+            chosen.space.decisions, chosen.constraints, chosen.candidates, raw=raw, starts=starts, steps=steps
+        )
         best = search.best(judge.value, torch.Generator().manual_seed(0), self.near)
         self.near = best.decision[None]
         return best.value
