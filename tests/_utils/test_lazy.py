@@ -14,7 +14,7 @@ import sys
 from typer.testing import CliRunner
 from allweather.cli import app
 
-HEAVY = ("torch", "scipy", "pandas", "botorch", "gpytorch", "matplotlib", "plotly")
+HEAVY = ("torch", "scipy", "pandas", "botorch", "gpytorch", "matplotlib", "plotly", "alembic")
 
 def run(*words):
     ended = CliRunner().invoke(app, [*words, "--storage", sys.argv[1]] if "--help" not in words else words)
@@ -29,6 +29,7 @@ for name in app.registered_commands:
     run(name.name or name.callback.__name__.replace("_", "-"), "--help")
 completion = {"_ALLWEATHER_COMPLETE": "complete_bash", "COMP_WORDS": "allweather te", "COMP_CWORD": "1"}
 assert CliRunner().invoke(app, [], prog_name="allweather", env=completion).stdout.strip() == "tell"
+assert "sqlalchemy" not in sys.modules
 run("tell", "0", "1.5", "--context", "demand=31")
 run("correct", "0", "2.5")
 run("correct", "0", "--withdraw")

@@ -11,8 +11,6 @@ from allweather.cli.app import app, print_line
 from allweather.cli.export import MAX_FILE
 from allweather.cli.files import read_file, write_new_file
 from allweather.cli.options import JsonOption, SharedOptions, StorageOption
-from allweather.storage import Database
-from allweather.storage.backup import backup_lines, restore_lines
 
 
 @app.command()
@@ -25,6 +23,8 @@ def backup(
 
     Example: allweather backup kiosk-backup.jsonl
     """
+    from allweather.storage.backup import backup_lines
+
     shared = SharedOptions(storage, None, as_json)
     database = shared.database()
     text = "".join(f"{line}\n" for line in backup_lines(database))
@@ -43,6 +43,9 @@ def restore(
 
     Example: allweather restore kiosk-backup.jsonl --storage sqlite:///restored.db
     """
+    from allweather.storage import Database
+    from allweather.storage.backup import restore_lines
+
     shared = SharedOptions(storage, None, as_json)
     lines = read_file(file, MAX_FILE).split("\n")
     database = Database(shared.url)

@@ -13,9 +13,7 @@ from allweather.cli.app import app, print_error, print_line
 from allweather.cli.files import read_file, write_new_file
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.errors import InvalidInput, require
-from allweather.storage import Database, Journal, export_lines, import_lines
-from allweather.storage.salvage import salvage_lines
-from allweather.storage.stored_study import StoredStudy
+from allweather.storage import export_lines, import_lines
 
 MAX_FILE = 1_000_000_000
 """Characters of an exported study."""
@@ -36,6 +34,8 @@ def export(
     require(file is not None or not shared.as_json, "export --json", "name a file for the study", "no file name")
     require(not (csv and salvage), "export --salvage", "be given without --csv", "both")
     if salvage:
+        from allweather.storage.salvage import salvage_lines
+
         journal = shared.journal()
         lines, lost = salvage_lines(journal)
         text = "".join(f"{line}\n" for line in lines)
@@ -65,6 +65,8 @@ def import_study(
 
     Example: allweather import kiosk.jsonl --study kiosk-copy
     """
+    from allweather.storage import Database
+
     lines = (sys.stdin.read() if str(file) == "-" else read_file(file, MAX_FILE)).split("\n")
     _check(lines, shared.study_name)
     database = Database(shared.url)
@@ -76,6 +78,8 @@ def import_study(
 def _check(lines: list[str], name: str | None) -> None:
     """Read the study into a temporary database first, so that an invalid file changes nothing."""
     from allweather.serialization import Spec  # here, since parts need torch
+    from allweather.storage import Database, Journal
+    from allweather.storage.stored_study import StoredStudy
 
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/check.db")

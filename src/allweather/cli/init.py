@@ -14,7 +14,6 @@ from allweather.cli.options import DEFAULT_STORAGE, SharedOptions, study_options
 from allweather.cli.prompts import prompt_spec
 from allweather.errors import InvalidInput, require
 from allweather.serialization.toml import LARGEST, to_toml
-from allweather.storage import Database, names
 from allweather.storage.memory import require_name
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ def init(
     Example: allweather init kiosk.toml
     """
     from allweather.serialization import Spec  # here, since parts need torch
+    from allweather.storage import Database, names
     from allweather.study import Study
 
     if file is None:

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import sqlalchemy as sa
 import typer
 
 from allweather._utils.formatting import plain
-from allweather.errors import InvalidInput
-from allweather.storage import Database, Journal, StorageError, names
-from allweather.storage.stored_study import StoredStudy
+from allweather.errors import InvalidInput, StorageError
 
 if TYPE_CHECKING:
+    from allweather.storage import Database, Journal
+    from allweather.storage.stored_study import StoredStudy
     from allweather.study import Study
 
 DEFAULT_STORAGE = "sqlite:///allweather.db"
@@ -60,11 +59,15 @@ class SharedOptions:
 
     def database(self) -> Database:
         """Open the database, which must exist: a command that reads creates no file."""
+        from allweather.storage import Database  # here and below, since help and completion need no SQLAlchemy
+
         _require_file(self.url)
         return Database(self.url)
 
     def journal(self) -> Journal:
         """Open the journal of the study."""
+        from allweather.storage import Journal, names
+
         database = self.database()
         if self.study_name is not None:
             return Journal.open(database, self.study_name)
@@ -81,6 +84,8 @@ class SharedOptions:
 
     def stored(self) -> StoredStudy:
         """Read the study from its journal, without its method: enough to tell and to show."""
+        from allweather.storage.stored_study import StoredStudy
+
         return StoredStudy.of(self.journal())
 
     def study(self) -> Study:
@@ -113,8 +118,10 @@ def study_options(storage: str | None, name: str | None) -> str:
         >>> study_options("sqlite:///farm.db", "red wheat")
         " --storage sqlite:///farm.db --study 'red wheat'"
     """
+    from sqlalchemy import make_url
+
     by_default = storage in (None, DEFAULT_STORAGE, os.environ.get("ALLWEATHER_STORAGE"))
-    address = None if by_default or storage is None else sa.make_url(storage).render_as_string(hide_password=True)
+    address = None if by_default or storage is None else make_url(storage).render_as_string(hide_password=True)
     given = {"--storage": address, "--study": name}
     return "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value is not None)
 
@@ -169,9 +176,12 @@ def _with_signature(command: Callable[..., None], parameters: Sequence[inspect.P
 
 
 def _require_file(url: str) -> None:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
     try:
-        parsed = sa.make_url(url)
-    except sa.exc.ArgumentError:
+        parsed = make_url(url)
+    except ArgumentError:
         return  # Database raises for a malformed URL
     file = parsed.database or ""
     named = parsed.get_backend_name() == "sqlite" and file and not file.startswith((":", "file:"))

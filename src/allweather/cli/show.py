@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -14,9 +14,11 @@ from allweather._utils.formatting import brief, clean, row
 from allweather.cli.app import app, console, print_line
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.space.text import describe
-from allweather.storage.stored_study import StoredStudy
 from allweather.trials import Trial
 from allweather.trials.text import fields, outcome
+
+if TYPE_CHECKING:
+    from allweather.storage.stored_study import StoredStudy
 
 LAST = 20
 """Trials that are shown without `--all`."""
