@@ -108,12 +108,12 @@ class RobustAcquisition(AcquisitionFunction):
         self._score = PendingPenalty.of(score, self.X_pending.double(), belief.observations.decisions)
 
     @t_batch_mode_transform(expected_q=1)
-    @one_thread
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (name of BoTorch)
         """Return the acquisition (batch_shape) of decisions (batch_shape x 1 x d_x)."""
         split = self._belief.observations.decisions.shape[1]
         require(X.shape[-1] == split, f"{WHERE}(X=...)", f"have {split} columns of decisions", tuple(X.shape))
-        return self._score(X.reshape(-1, split).double()).reshape(X.shape[:-2]).to(X.dtype)
+        score = one_thread(self._score)
+        return score(X.reshape(-1, split).double()).reshape(X.shape[:-2]).to(X.dtype)
 
 
 def _drawn(decisions: Tensor, belief: Belief) -> Tensor:
