@@ -107,7 +107,7 @@ class RobustAcquisition(AcquisitionFunction):
         score = self.acquisition.build(belief)
         self._score = PendingPenalty.of(score, self.X_pending.double(), belief.observations.decisions)
 
-    @t_batch_mode_transform(expected_q=1)
+    @t_batch_mode_transform(expected_q=1)  # type: ignore[arg-type]
     def forward(self, X: Tensor) -> Tensor:  # noqa: N803 (name of BoTorch)
         """Return the acquisition (batch_shape) of decisions (batch_shape x 1 x d_x)."""
         split = self._belief.observations.decisions.shape[1]
