@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 
 import numpy as np
 import torch
@@ -70,9 +70,9 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: in
 def _with_kernel(belief: Belief) -> Objective:
     """The objective, with the kernel that its distance has under the reference, whatever law is drawn."""
     distance = getattr(belief.objective, "distance", None)
-    if not isinstance(distance, MMD):
+    if not isinstance(distance, MMD) or not is_dataclass(belief.objective):
         return belief.objective
-    return replace(belief.objective, distance=distance.bound(belief.reference))  # type: ignore[type-var]
+    return replace(belief.objective, distance=distance.bound(belief.reference))
 
 
 def is_costly(objective: Objective) -> bool:
