@@ -12,8 +12,12 @@ SCRIPT = "<script>alert(1)</script>"
 def test_variables_that_cannot_be_read_are_a_sentence(url):
     strange = {f"{SCRIPT}": aw.Real(0, 1)}
     aw.Study(aw.Space(**strange), storage=url, name="strange", surrogate=lambda x, y: None)
+    Journal.create(Database(url), "unreadable", {"study": {"space": f"Space({SCRIPT})"}})
     with serving(url) as server, server.client() as client:
         answer = client.get("/studies/strange")
+        assert answer.status_code == 200
+        assert SCRIPT not in answer.text
+        answer = client.get("/studies/unreadable")
         assert answer.status_code == 422
         assert "cannot be read" in answer.text
         assert client.get("/").status_code == 200

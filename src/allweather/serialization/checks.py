@@ -12,6 +12,8 @@ from allweather.errors import InvalidInput, is_number, require
 
 DEEPEST = 16
 LARGEST = 1.7e308
+FREE = ("options", "candidates", "points")
+"""Keys below which texts are options of a choice."""
 LONGEST = 1000
 """Characters of a text: a spec holds names and numbers, not files."""
 
@@ -87,21 +89,29 @@ def below(where: str, key: str) -> str:
     return f"{where}.{key}" if ": " in where else f"{where}: {key}"
 
 
-def require_plain(value: Any, where: str, depth: int = 0) -> None:
-    """Refuse what JSON cannot hold or nobody means: dates, NaN, control characters in keys, very long texts."""
+def require_plain(value: Any, where: str, depth: int = 0, free: bool = False) -> None:
+    """Refuse what JSON cannot hold or nobody means: dates, NaN, control characters, very long texts.
+
+    Args:
+        value: to check.
+        where: what errors call it.
+        depth: how deep it is nested.
+        free: whether texts may have control characters, as the options of a choice may.
+    """
     require(depth < DEEPEST, where, f"be nested less than {DEEPEST} times", "more")
     if isinstance(value, dict):
         for key, inner in value.items():
             fits = isinstance(key, str) and key.isprintable() and 0 < len(key) <= LONGEST
             require(fits, where, f"have keys of up to {LONGEST} printable characters", key)
-            require_plain(inner, below(where, key), depth + 1)
+            require_plain(inner, below(where, key), depth + 1, free or key in FREE)
     elif isinstance(value, list):
         for inner in value:
-            require_plain(inner, where, depth + 1)
+            require_plain(inner, where, depth + 1, free)
     elif isinstance(value, str):
-        require(len(value) <= LONGEST, where, f"be up to {LONGEST} characters", value)
+        kind = "" if free else "printable "
+        fits = len(value) <= LONGEST and (free or value.isprintable())
         encoded = not any("\ud800" <= each <= "\udfff" for each in value)
-        require(encoded, where, "be a text that UTF-8 can encode", value)
+        require(fits and encoded, where, f"be up to {LONGEST} {kind}characters", value)
     else:
         finite = is_number(value) and abs(value) <= LARGEST and math.isfinite(value)
         require(isinstance(value, bool) or finite, where, "hold finite numbers, texts and truth values", value)

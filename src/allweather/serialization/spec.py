@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from allweather._utils.registry import unknown
+from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.serialization.checks import NUMBER, TABLE, NoPlainForm, below, explained, read
@@ -77,7 +78,12 @@ class Spec:
             text: of the file.
             where: what errors call it.
         """
-        return cls(parse_toml(text, where), where)
+        fields = parse_toml(text, where)
+        variables = fields.get("variables")
+        for name in variables if isinstance(variables, dict) else ():  # whoever types names types them again elsewhere
+            place = below(below(where, "variables"), name)
+            require(name.isidentifier(), place, "be named by letters, digits and _, a letter first", name)
+        return cls(fields, where)
 
     @classmethod
     def from_stored(cls, fields: Mapping[str, Any], where: str = "recipe") -> Self:
