@@ -41,6 +41,12 @@ def test_growth_exponents(method, exponent, verdict):
     assert found.verdict == verdict
 
 
+def test_growth_exponents_of_runs_of_which_some_steps_are_stored():
+    table = runs(CURVES)
+    (found,) = Sublinear("root").findings(table[table["step"].isin([1, 5, 20, 60])])
+    assert found.estimate == pytest.approx(0.5)
+
+
 def test_exponents_on_both_sides_of_one_are_undecided():
     table = runs({"linear": CURVES["linear"]}, noise=0)
     table["cumulative"] **= np.where(table["seed"] % 2, 1.1, 0.9)

@@ -212,9 +212,10 @@ def growth_exponents(block: pd.DataFrame) -> np.ndarray:
     """Return the growth exponent of the cumulative regret of each run of one method in one setting, (seeds,)."""
     wide = block.pivot_table(index="step", columns="seed", values="cumulative").dropna()
     last = int(wide.index.max()) if len(wide) else 0
-    half = last // 2
-    if half < 1 or half not in wide.index:
+    early = wide.index[wide.index <= last / 2]  # stored runs have some of the steps only
+    if not len(early):
         return np.empty(0)
+    half = int(early.max())
     ends = np.maximum(wide.loc[[half, last]].to_numpy(), 1e-12)
     return np.asarray(np.log(ends[1] / ends[0]) / np.log(last / half))
 
