@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.stats
 
 from allweather.benchmark import Campaign, at_costs
 from allweather.benchmark.catalogue import CATALOGUE
@@ -55,7 +56,7 @@ REASONS = {
     "MMD": "one seed; the search and the surrogate are ours (E12)",
     "Stable": "the published box is [m - 3s, m - s] (E4)",
     "DRBOKDE": "the published infimum is taken outside the context box (E4)",
-    "GP": "a function per seed, an exact draw here and interpolated there (E37, E38)",
+    "GP": "functions are exact draws here and interpolated there, with less variance (E37)",
 }
 """Known differences, by method or problem of the published code."""
 
@@ -95,8 +96,11 @@ class Comparison(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """A known difference that may explain a disagreement."""
-        return REASONS.get(self.method) or REASONS.get(self.problem.split(",")[0], "unexplained")
+        """A known difference that may explain a disagreement, or that there are few seeds."""
+        known = REASONS.get(self.method) or REASONS.get(self.problem.split(",")[0])
+        freedom = len(self.published) + len(self.ours) - 2
+        few = abs(self.difference) <= scipy.stats.t.ppf(0.975, freedom) * self.standard_error
+        return known or ("within the 95% interval of Student's t for so few seeds" if few else "unexplained")
 
 
 def campaigns() -> list[Campaign]:
