@@ -60,10 +60,10 @@ _KDE = (*_PAIR, "newsvendor", "portfolio-normal")
 _UCB = ("TS-BOCU", "UCB-BOCU-2", "UCB-SO", "UCB-RO", "Random")
 _HARTMANN = tuple(f"hartmann3-subsets, {level}, 0.04" for level in ("moderate", "cheap", "expensive"))
 ITEMS: tuple[Item, ...] = (
-    Item("wasserstein-fig1", methods=("WDRBO", "ERBO"), seeds=5),
     Item(published_code.NAME, ("hartmann3", "gp-sample"), seeds=2),
     Item("wasserstein-fig3", _PAIR, ("erbo", "wdrbo", "gp-ucb", "sbo-kde"), seeds=5, iterations=30),
     Item("kde-fig1", _KDE, ("sbo-kde", "drbo-kde", "gp-ucb", "stableopt"), iterations=30),
+    Item("wasserstein-fig1", methods=("WDRBO", "ERBO"), seeds=5),
     Item("bocu-fig2", ("hartmann3",), _UCB, seeds=3, iterations=100),
     Item("subsets-fig2", _HARTMANN[:1], ("etc-ada", "ucb-psq", "ts-psq"), seeds=5),
     Item("phi-fig3", ("branin", "six-hump-camel"), seeds=5, iterations=30),
