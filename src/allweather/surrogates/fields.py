@@ -6,6 +6,7 @@ decisions of the data. The variance is computed on a skeleton of the contexts an
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,6 +45,13 @@ class Data:
     """Which column of the fitted points each column is, where they were rearranged."""
     noise_root: Tensor | None = None
     """(t, t) root of the covariance that noise gives the weights; None where points are those of the outcomes."""
+    variances: Tensor | None = None
+    """(t,) of each outcome's noise, where they differ; `noise` is that of outcomes to come."""
+
+    @property
+    def deviations(self) -> Any:
+        """Standard deviations (t,) of the outcomes' noise, or one for all."""
+        return math.sqrt(self.noise) if self.variances is None else self.variances.sqrt()
 
 
 class ProductField(Field):
@@ -73,7 +81,8 @@ class ProductField(Field):
     def _skeletons(self) -> Skeletons:
         """Made when variances at all contexts are first asked for: weighted sums and means need none."""
         kernel = self.data.kernel
-        signal = float((kernel.outputscale / self.data.noise).sqrt())
+        least = self.data.noise if self.data.variances is None else self.data.variances.min()
+        signal = float((kernel.outputscale / least).sqrt())
         return skeletons(kernel.factor, self._scaled, self._anchors, signal)
 
     @cached_property

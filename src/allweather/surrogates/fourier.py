@@ -116,10 +116,13 @@ def weight_space(
     split = data.kernel.split
     at_data = basis.at(data.points[:, :split], data.points[:, split:])  # (t, weights)
     noise = torch.randn(count, len(at_data), generator=generator, dtype=torch.float64).to(device)
-    missing = targets - data.mean - weights @ at_data.T - math.sqrt(data.noise) * noise
+    missing = targets - data.mean - weights @ at_data.T - data.deviations * noise
+    variance = data.noise
+    if data.variances is not None:  # in units of each outcome's own noise
+        at_data, missing, variance = at_data / data.deviations[:, None], missing / data.deviations, 1.0
     fewer = len(at_data) > basis.weights  # the same by the matrix inversion lemma, in the smaller dimension
     gram = at_data.T @ at_data if fewer else at_data @ at_data.T
-    gram.diagonal().add_(data.noise)
+    gram.diagonal().add_(variance)
     if fewer:
         correction = torch.linalg.solve(gram, (missing @ at_data).T).T
     else:

@@ -23,6 +23,7 @@ from allweather.surrogates.likelihood import Evidence
 from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
+from allweather.surrogates.standard_errors import known_variances
 from allweather.surrogates.warp import PLACES, Warp, heavy_tailed
 from allweather.surrogates.warped import WarpedPosterior
 
@@ -173,11 +174,11 @@ class GP(Surrogate):
         if place and warp is None:
             return Hyperparameters.typical(1), -math.inf
         values, d = warped.values, warped.joint.shape[1]
-        shift, scale = centre_and_scale(values)
-        typical = self._held(replace(Hyperparameters.typical(d), warp=place), shift, scale)
+        shift, scale = centre_and_scale(values, warped.sds)
+        typical = self._held(replace(Hyperparameters.typical(d), warp=place), warped, shift, scale)
         starts = [typical]
         if start is not None and len(start.lengthscales) == d and start.warp == place:
-            warm = self._held(start, shift, scale)
+            warm = self._held(start, warped, shift, scale)
             # With many data the last optimum is near; with few, the best one may have moved far.
             starts = [warm, typical] if len(values) < 30 else [warm]
         fitted = self._climbed(warped, starts)
@@ -209,16 +210,18 @@ class GP(Surrogate):
             replace(each, outputscale=inflation * each.outputscale, noise=inflation * each.noise)
             for each in hyperparameter_draws(self._evidence(observations), fitted, draws)
         ]
-        return MixturePosterior(best, tuple(self._best(observations, each) for each in drawn))
+        return MixturePosterior(best, tuple(self._best(observations, each, inflation) for each in drawn))
 
     def _unknowns(self, observations: Observations) -> int:
         """How many numbers were fitted to the outcomes; a variance that is theirs is one."""
-        return int(self._free(observations.joint.shape[1]).sum()) + (self.mean is None) + (self.outputscale is None)
+        return int(self._free(observations).sum()) + (self.mean is None) + (self.outputscale is None)
 
-    def _best(self, observations: Observations, fitted: Hyperparameters) -> ProductPosterior:
+    def _best(
+        self, observations: Observations, fitted: Hyperparameters, inflation: float = 1.0
+    ) -> ProductPosterior:
         kind = ProductPosterior if len(observations) <= EXACT else InducingPosterior
-        split = observations.decisions.shape[1]
-        return kind.of(self.kernel, split, fitted, observations.joint, observations.values)
+        split, sds = observations.decisions.shape[1], observations.sds
+        return kind.of(self.kernel, split, fitted, observations.joint, observations.values, sds, inflation)
 
     def _places(self, values: Tensor) -> tuple[str, ...]:
         """What transforms to compare are centred on: none where no tail is heavy or a unit of the outcomes is given."""
@@ -228,19 +231,24 @@ class GP(Surrogate):
     def _evidence(self, observations: Observations, limit: int = ENOUGH) -> Evidence:
         """The outcomes that hyperparameters are fitted to, standardised: at most so many, drawn from all."""
         points, values = observations.joint, observations.values
-        shift, scale = centre_and_scale(values)
+        shift, scale = centre_and_scale(values, observations.sds)
         enough = _some(len(values), limit)
-        targets = (values - shift) / scale
-        split, free = observations.decisions.shape[1], self._free(points.shape[1])
-        device = points.device if len(enough) > SMALL else "cpu"  # where small computations are faster
+        targets, noise = (values - shift) / scale, known_variances(observations.sds, scale)
+        split, free = observations.decisions.shape[1], self._free(observations)
+        known = None if noise is None else noise[enough].cpu()
+        # Small computations are faster on the processor, and known noise is only there.
+        device = points.device if len(enough) > SMALL and known is None else "cpu"
         some = points[enough].to(device), targets[enough].to(device)
-        return Evidence(*some, self.kernel, split, free, self.mean is None)
+        return Evidence(*some, self.kernel, split, free, self.mean is None, known)
 
-    def _free(self, d: int) -> np.ndarray:
-        """(d + 2,) which hyperparameters the data choose."""
-        return np.array([self.lengthscales is None] * d + [self.outputscale == "fit", self.noise is None])
+    def _free(self, observations: Observations) -> np.ndarray:
+        """(d + 2,) which hyperparameters the data choose; noise that is known of all outcomes is not."""
+        d, noise = observations.joint.shape[1], self.noise is None and not observations.all_known
+        return np.array([self.lengthscales is None] * d + [self.outputscale == "fit", noise])
 
-    def _held(self, start: Hyperparameters, shift: float, scale: float) -> Hyperparameters:
+    def _held(
+        self, start: Hyperparameters, observations: Observations, shift: float, scale: float
+    ) -> Hyperparameters:
         """`start` with the given hyperparameters, brought to standardised outcomes, in their places."""
         changed: dict[str, Any] = {}
         if self.lengthscales is not None:
@@ -254,6 +262,8 @@ class GP(Surrogate):
             changed["outputscale"] = self.outputscale / scale**2
         if self.noise is not None:
             changed["noise"] = max((self.noise / scale) ** 2, 1e-12) if self.noise else NO_NOISE
+        elif observations.sds is not None and observations.all_known:  # that of outcomes to come
+            changed["noise"] = max(float((observations.sds / scale).square().mean()), NO_NOISE)
         if self.mean is not None:
             changed["mean"] = (self.mean - shift) / scale
         held = replace(start, **changed)
@@ -271,5 +281,10 @@ def _some(count: int, limit: int) -> np.ndarray:
 
 def _warped(observations: Observations, place: str) -> tuple[Observations, Warp | None]:
     """The observations with warped outcomes, and the warp, if there is to be one and it can be."""
-    warp = Warp.around(place, observations.values) if place else None
-    return (observations, None) if warp is None else (replace(observations, values=warp(observations.values)), warp)
+    values, errors = observations.values, observations.sds
+    warp = Warp.around(place, values) if place else None
+    if warp is None:
+        return observations, None
+    if errors is not None:  # to first order
+        errors = errors * warp.log_jacobian(values).exp()
+    return replace(observations, values=warp(values), sds=errors), warp

@@ -95,7 +95,10 @@ def _whitened(evidence: Evidence, logarithms: np.ndarray) -> tuple[Tensor, Tenso
     natural = torch.from_numpy(np.exp(logarithms))
     covariance = natural[:, -2, None, None] * _correlations(evidence, natural[:, :-2])
     t = len(evidence.points)
-    covariance.diagonal(dim1=-2, dim2=-1).add_(natural[:, -1:] + 1e-10 * natural[:, -2:-1])
+    noise = natural[:, -1:]
+    if evidence.variances is not None:
+        noise = torch.where(evidence.variances.isnan(), noise, evidence.variances)
+    covariance.diagonal(dim1=-2, dim2=-1).add_(noise + 1e-10 * natural[:, -2:-1])
     root, failed = torch.linalg.cholesky_ex(covariance)
     sides = torch.stack([evidence.targets, torch.ones(t, dtype=torch.float64)], -1).expand(len(natural), t, 2)
     halves = torch.linalg.solve_triangular(root, sides, upper=False)

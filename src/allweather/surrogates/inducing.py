@@ -24,6 +24,7 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.linear_algebra import cholesky_root
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
+from allweather.surrogates.standard_errors import filled, known_variances
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -67,6 +68,8 @@ class Summary:
     """Information gain."""
     lacking: float
     """Share of the prior variance that the inducing points lack, on average over the outcomes."""
+    variances: Tensor | None = None
+    """(t,) of each outcome's noise, where they differ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +79,29 @@ class InducingPosterior(ProductPosterior):
     everything: Summary | None = None
 
     @classmethod
-    def of(cls, family: str, split: int, fitted: Hyperparameters, points: Tensor, values: Tensor) -> InducingPosterior:
-        """The posterior of outcomes `values` (t,) at joint `points` (t, d)."""
-        shift, scale = centre_and_scale(values)
+    def of(
+        cls,
+        family: str,
+        split: int,
+        fitted: Hyperparameters,
+        points: Tensor,
+        values: Tensor,
+        sds: Tensor | None = None,
+        inflation: float = 1.0,
+    ) -> InducingPosterior:
+        """The posterior of outcomes, as of `ProductPosterior`."""
+        shift, scale = centre_and_scale(values, sds)
         kernel, targets = fitted.kernel(family, split, points.device), (values - shift) / scale
-        low_rank = pivoted(kernel, points, LACKING * fitted.noise, MOST)
-        return _conditioned(fitted, kernel, points, targets, (shift, scale), low_rank)
+        variances = filled(known_variances(sds, scale, inflation), fitted.noise, len(points))
+        least = fitted.noise if variances is None else min(float(variances.mean()), fitted.noise)
+        low_rank = pivoted(kernel, points, LACKING * least, MOST)
+        return _conditioned(fitted, kernel, points, targets, (shift, scale), low_rank, variances)
 
     def fourier_paths(
         self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
     ) -> Paths:
         """Samples of Bayesian linear regression on random Fourier features, given all outcomes."""
-        all_data = replace(self.data, points=self._all.points)
+        all_data = replace(self.data, points=self._all.points, variances=self._all.variances)
         return weight_space(all_data, self._all.targets, contexts, count, generator, features, pairs)
 
     def given(self, points: Tensor, values: Tensor | None = None) -> InducingPosterior:
@@ -95,7 +109,9 @@ class InducingPosterior(ProductPosterior):
         found = super().given(points, values)
         assert isinstance(found, InducingPosterior)
         known, new = self._all, found.targets[len(self.targets) :]
-        joined = replace(known, points=torch.cat([known.points, points]), targets=torch.cat([known.targets, new]))
+        joint, targets = torch.cat([known.points, points]), torch.cat([known.targets, new])
+        variances = filled(known.variances, self.data.noise, len(joint))
+        joined = replace(known, points=joint, targets=targets, variances=variances)
         return replace(found, everything=joined)
 
     def arranged(self, order: Sequence[int], split: int) -> InducingPosterior:
@@ -120,7 +136,7 @@ class InducingPosterior(ProductPosterior):
 
     def model(self) -> SingleTaskGP:
         """The exact GP of all outcomes with the same hyperparameters, as a BoTorch model."""
-        exact = replace(self.data, points=self._all.points)
+        exact = replace(self.data, points=self._all.points, variances=self._all.variances)
         return ProductPosterior(exact, self._all.targets, self.fitted).model()
 
     @property
@@ -187,9 +203,10 @@ def _conditioned(
     targets: Tensor,
     units: tuple[float, float],
     low_rank: LowRank,
+    variances: Tensor | None,
 ) -> InducingPosterior:
     rows, chosen, lacking = low_rank
-    noise = fitted.noise + lacking  # (t,)
+    noise = (fitted.noise if variances is None else variances) + lacking  # (t,)
     root = rows[:, chosen].mT.tril()  # of the inducing points' covariance
     scaled = rows / noise.sqrt()
     inner = scaled @ scaled.mT
@@ -211,6 +228,7 @@ def _conditioned(
         precisions=(1 - half.square().sum(0)) / noise,
         gain=float(inner_root.diagonal().log().sum()),
         lacking=float(lacking.mean() / kernel.outputscale),
+        variances=variances,
     )
     data = Data(kernel, points[chosen], weights, unroot, fitted.noise, fitted.mean, *units, noise_root=noise_root)
     return InducingPosterior(data, targets[chosen], fitted, summary)

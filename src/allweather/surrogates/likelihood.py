@@ -20,6 +20,7 @@ from allweather.surrogates.device_likelihood import minus_log_likelihood
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import SMOOTHNESS
 from allweather.surrogates.linear_algebra import cholesky
+from allweather.surrogates.standard_errors import filled
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
@@ -39,6 +40,8 @@ class Evidence:
     free: np.ndarray
     """(d + 2,) whether each of the `logarithms` is fitted."""
     free_mean: bool
+    variances: Tensor | None = None
+    """(t,) known variances of the noise, NaN where it is fitted; None where it is fitted for all."""
 
     def fit(self, start: Hyperparameters, steps: int = 100) -> tuple[Hyperparameters, float]:
         """The best hyperparameters found from here, and minus the log of their posterior density.
@@ -89,7 +92,7 @@ class Evidence:
         correlations, steepness = zip(*(self._correlated(half) for half in scaled), strict=True)
         covariance = natural[-2] * math.prod(correlations)
         t = len(covariance)
-        root, inverse = _factorised(covariance + natural[-1] * np.eye(t))
+        root, inverse = _factorised(covariance + self._noise(natural[-1], t))
         targets = self.targets.numpy()
         if self.free_mean:
             row = inverse.sum(0)
@@ -100,9 +103,15 @@ class Evidence:
         slope = 0.5 * (inverse - weights[:, None] * weights)
         pull = slope * covariance
         stretches = [_stretch(half, pull * steep) for half, steep in zip(scaled, steepness, strict=True)]
-        gradient = np.concatenate([*stretches, [pull.sum(), np.trace(slope) * natural[-1]]])
+        fitted_noise = np.trace(slope) if self.variances is None else slope.diagonal()[self.variances.isnan()].sum()
+        gradient = np.concatenate([*stretches, [pull.sum(), fitted_noise * natural[-1]]])
         density, density_gradient = self.log_prior(logarithms)
         return float(value) - density, gradient - density_gradient, mean
+
+    def _noise(self, fitted: float, t: int) -> np.ndarray:
+        """The covariance (t, t) of the noise."""
+        variances = filled(self.variances, fitted, t)
+        return fitted * np.eye(t) if variances is None else np.diag(variances.numpy())
 
     @cached_property
     def _halves(self) -> list[tuple[np.ndarray, slice]]:

@@ -30,7 +30,8 @@ BLOCK = 2**14
 class BoTorch(Surrogate):
     """A surrogate from a function `(X, Y) -> fitted BoTorch model`, or from a model class, which is then fitted.
 
-    X (t, d_x + d_c) are decisions and contexts in the unit cube, Y (t, 1) the outcomes, larger being better.
+    X (t, d_x + d_c) are decisions and contexts in the unit cube, Y (t, 1) the outcomes, larger being better. Where
+    standard errors were told, their squares (t, 1) are passed as `Yvar`, or `train_Yvar` as in BoTorch's own models.
 
     Example:
         >>> from botorch.models import SingleTaskGP
@@ -58,13 +59,26 @@ class BoTorch(Surrogate):
             raise InvalidInput("`BoTorch.fit(observations=...)` must hold at least one outcome, got none")
         from botorch.models.model import Model
 
-        model = self.build(observations.joint, observations.values[:, None])
+        noise = {} if observations.sds is None else self._noise(observations, observations.sds)
+        model = self.build(observations.joint, observations.values[:, None], **noise)
         require(isinstance(model, Model), "BoTorch(build=...)(X, Y)", "return a BoTorch model", model)
         if inspect.isclass(self.build) and isinstance(model, ExactGP):
             from botorch.fit import fit_gpytorch_mll  # here, since it brings all of BoTorch's optimisers
 
             fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return ModelPosterior.of(model.eval(), observations.decisions.shape[1])
+
+    def _noise(self, observations: Observations, sds: Tensor) -> dict[str, Tensor]:
+        """The variances of the outcomes' noise, by the name of the parameter that takes them."""
+        taken = inspect.signature(self.build).parameters
+        name = next((each for each in ("train_Yvar", "Yvar") if each in taken), None)
+        if name is None:
+            problem, remedy = "takes no standard errors", "make it a function of (X, Y, Yvar), or use `GP()`"
+            raise InvalidInput(problem, where="BoTorch(build=...)", remedy=remedy)
+        known = int((~sds.isnan()).sum())
+        requirement, remedy = "have the standard error of every outcome, or of none", "use `GP()`, which takes both"
+        require(observations.all_known, "BoTorch(build=...)", requirement, f"{known} of {len(sds)}", remedy)
+        return {name: sds.square().clamp_min(1e-12)[:, None]}
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,10 +33,22 @@ class Observations:
     """(t,) the outcomes."""
     seen: Tensor
     """(m, d_c) one row per context that happened, oldest first."""
+    sds: Tensor | None = None
+    """(t,) standard errors of the outcomes, NaN where not known; None where none is known."""
 
     @classmethod
-    def of(cls, decisions: object, contexts: object, values: object, seen: object = None) -> Observations:
-        """Observations from anything array-like; without `seen` every row is a trial of its own."""
+    def of(
+        cls, decisions: object, contexts: object, values: object, seen: object = None, sds: object = None
+    ) -> Observations:
+        """Observations from anything array-like.
+
+        Args:
+            decisions: (t, d_x) in the unit cube.
+            contexts: (t, d_c) in the unit cube.
+            values: (t,) the outcomes, larger being better.
+            seen: (m, d_c) the contexts that happened; every row of `contexts` if not given.
+            sds: (t,) standard errors of the outcomes, NaN where not known.
+        """
         x = as_tensor(decisions, "Observations(decisions=...)")
         c = as_tensor(contexts, "Observations(contexts=...)")
         y = as_tensor(values, "Observations(values=...)")
@@ -44,13 +56,18 @@ class Observations:
         require(x.ndim == 2 and c.ndim == 2, "Observations(decisions=..., contexts=...)", "be tables", (x, c))
         fits = y.shape == x.shape[:1] == c.shape[:1]
         require(fits, "Observations(values=...)", "be one per decision and context", tuple(y.shape))
-        return cls(x, c, y, happened)
+        errors = None if sds is None else torch.as_tensor(np.asarray(sds, dtype=np.float64))
+        fits = errors is None or (errors.shape == y.shape and not bool((errors < 0).any() | errors.isinf().any()))
+        require(fits, "Observations(sds=...)", "be one per outcome, at least 0, or NaN", sds)
+        return cls(x, c, y, happened, errors)
 
     def to(self, device: torch.device | str) -> Observations:
         """The same outcomes on a device; the contexts seen stay, since their law is learned on the CPU."""
         if self.values.device == torch.device(device):
             return self
-        return Observations(self.decisions.to(device), self.contexts.to(device), self.values.to(device), self.seen)
+        errors = None if self.sds is None else self.sds.to(device)
+        moved = [each.to(device) for each in (self.decisions, self.contexts, self.values)]
+        return Observations(*moved, self.seen, errors)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -58,12 +75,18 @@ class Observations:
     def rows(self, chosen: np.ndarray) -> Observations:
         """Some of the outcomes, by place; the contexts seen stay."""
         places = torch.from_numpy(chosen)
-        return Observations(self.decisions[places], self.contexts[places], self.values[places], self.seen)
+        errors = None if self.sds is None else self.sds[places]
+        return Observations(self.decisions[places], self.contexts[places], self.values[places], self.seen, errors)
 
     def without_contexts(self) -> Observations:
         """The same outcomes when contexts are taken for noise."""
         nothing = self.contexts[:, :0]
-        return Observations(self.decisions, nothing, self.values, self.seen[:, :0])
+        return Observations(self.decisions, nothing, self.values, self.seen[:, :0], self.sds)
+
+    @property
+    def all_known(self) -> bool:
+        """Whether the standard error of every outcome is known."""
+        return self.sds is not None and not bool(self.sds.isnan().any())
 
     @property
     def joint(self) -> Tensor:

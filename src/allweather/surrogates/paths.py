@@ -79,7 +79,7 @@ def matheron(
     at_data = weights @ (waves.of_decisions(x) * waves.of_contexts(c)).T  # (count, t)
     noise = torch.randn(at_data.shape, generator=generator, dtype=torch.float64).to(x.device)
     if data.noise_root is None:
-        missing = targets - data.mean - at_data - math.sqrt(data.noise) * noise
+        missing = targets - data.mean - at_data - data.deviations * noise
         correction = (missing @ data.unroot.T) @ data.unroot  # (count, t)
     else:
         correction = data.weights - (at_data @ data.unroot.T) @ data.unroot - noise @ data.noise_root.T

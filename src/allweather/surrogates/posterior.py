@@ -21,7 +21,9 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.linear_algebra import cholesky_root
 from allweather.surrogates.low_rank import truncated_root
+from allweather.surrogates.observations import Observations
 from allweather.surrogates.paths import matheron
+from allweather.surrogates.standard_errors import centre_and_scale_without_noise, filled, known_variances
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -43,11 +45,31 @@ class ProductPosterior(Posterior):
     fitted: Hyperparameters
 
     @classmethod
-    def of(cls, family: str, split: int, fitted: Hyperparameters, points: Tensor, values: Tensor) -> ProductPosterior:
-        """The posterior of outcomes `values` (t,) at joint `points` (t, d)."""
-        shift, scale = centre_and_scale(values)
+    def of(
+        cls,
+        family: str,
+        split: int,
+        fitted: Hyperparameters,
+        points: Tensor,
+        values: Tensor,
+        sds: Tensor | None = None,
+        inflation: float = 1.0,
+    ) -> ProductPosterior:
+        """The posterior of outcomes.
+
+        Args:
+            family: of the kernel.
+            split: how many of the columns are decisions.
+            fitted: the hyperparameters.
+            points: (t, d) joint points.
+            values: (t,) outcomes.
+            sds: (t,) their standard errors, NaN where not known.
+            inflation: what the variances of known noise are multiplied by.
+        """
+        shift, scale = centre_and_scale(values, sds)
         kernel = fitted.kernel(family, split, points.device)
-        return _conditioned(fitted, kernel, points, (values - shift) / scale, (shift, scale))
+        known = known_variances(sds, scale, inflation)
+        return _conditioned(fitted, kernel, points, (values - shift) / scale, (shift, scale), known)
 
     def field(self, contexts: Tensor) -> ProductField:
         """The fast field."""
@@ -106,7 +128,7 @@ class ProductPosterior(Posterior):
         targets = torch.cat([self.targets, believed])
         if data.noise_root is None and len(targets) <= REFACTORISED:
             joint = torch.cat([data.points, points])
-            return _conditioned(self.fitted, data.kernel, joint, targets, (data.shift, data.scale))
+            return _conditioned(self.fitted, data.kernel, joint, targets, (data.shift, data.scale), data.variances)
         return replace(self, data=bordered(data, points, believed - expected), targets=targets)
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
@@ -127,7 +149,9 @@ class ProductPosterior(Posterior):
         """From the Cholesky factor at hand."""
         t = len(self.targets)
         log_root = -float(self.data.unroot.diagonal().log().sum())
-        return max(log_root - 0.5 * t * math.log(self.data.noise), 0.0)
+        variances = self.data.variances
+        log_noise = t * math.log(self.data.noise) if variances is None else float(variances.log().sum())
+        return max(log_root - 0.5 * log_noise, 0.0)
 
     @property
     def context_kernel(self) -> ContextKernel | None:
@@ -139,14 +163,17 @@ class ProductPosterior(Posterior):
         from botorch.models import SingleTaskGP
 
         data = self.data
-        likelihood = GaussianLikelihood(noise_constraint=Positive()).double()
-        likelihood.noise = torch.tensor(data.noise * data.scale**2, dtype=torch.float64)
+        likelihood: GaussianLikelihood | None = None
+        if data.variances is None:
+            likelihood = GaussianLikelihood(noise_constraint=Positive()).double()
+            likelihood.noise = torch.tensor(data.noise * data.scale**2, dtype=torch.float64)
         mean = ConstantMean().double()
         mean.constant.data.fill_(data.shift + data.scale * data.mean)
         kernel = replace(data.kernel, outputscale=data.kernel.outputscale * data.scale**2)
         model = SingleTaskGP(
             data.points,
             (data.shift + data.scale * self.targets)[:, None],
+            None if data.variances is None else (data.scale**2 * data.variances)[:, None],
             likelihood=likelihood,
             covar_module=kernel.gpytorch(),
             mean_module=mean,
@@ -161,14 +188,16 @@ def _conditioned(
     points: Tensor,
     targets: Tensor,
     units: tuple[float, float],
+    known: Tensor | None = None,
 ) -> ProductPosterior:
-    covariance = kernel(points, points)
-    covariance.diagonal().add_(fitted.noise)
+    """`known` (k,) are the noise's variances of the first k outcomes, NaN where they are fitted."""
+    covariance, variances = kernel(points, points), filled(known, fitted.noise, len(points))
+    covariance.diagonal().add_(fitted.noise if variances is None else variances)
     root = cholesky_root(covariance)
     identity = torch.eye(len(points), dtype=torch.float64, device=points.device)
     unroot = torch.linalg.solve_triangular(root, identity, upper=False)
     weights = torch.cholesky_solve((targets - fitted.mean)[:, None], root)[:, 0]
-    data = Data(kernel, points, weights, unroot, fitted.noise, fitted.mean, *units)
+    data = Data(kernel, points, weights, unroot, fitted.noise, fitted.mean, *units, variances=variances)
     return ProductPosterior(data, targets, fitted)
 
 
@@ -197,12 +226,18 @@ def bordered(data: Data, points: Tensor, surprise: Tensor) -> Data:
         noise_root[:t, :t] = data.noise_root
         felt = torch.cat([-cross.mT @ data.noise_root, math.sqrt(data.noise) * new], 1)
         noise_root += border.mT @ torch.linalg.solve_triangular(root, felt, upper=False)
-    joint = torch.cat([data.points, points])
-    return replace(data, points=joint, weights=weights, unroot=unroot, noise_root=noise_root)
+    joint, variances = torch.cat([data.points, points]), filled(data.variances, data.noise, t + q)
+    return replace(
+        data, points=joint, weights=weights, unroot=unroot, noise_root=noise_root, variances=variances
+    )
 
 
-def centre_and_scale(values: Tensor) -> tuple[float, float]:
-    """Mean and standard deviation of the outcomes; a deviation of 1 where they do not differ.
+def centre_and_scale(values: Tensor, sds: Tensor | None = None) -> tuple[float, float]:
+    """Mean and standard deviation of the outcomes, without known noise; a deviation of 1 where they do not differ.
+
+    Args:
+        values: (t,) outcomes.
+        sds: (t,) their standard errors, NaN where not known.
 
     Example:
         >>> centre_and_scale(torch.tensor([3.0, 3.0]))
@@ -211,6 +246,9 @@ def centre_and_scale(values: Tensor) -> tuple[float, float]:
     size = float(values.abs().max()) or 1.0
     shares = values / size  # squares of tiny or huge numbers are none
     scale = float(shares.std()) if len(values) > 1 else 0.0
+    if sds is not None and scale > 1e-12:
+        centre, scale = centre_and_scale_without_noise(shares, sds / size)
+        return size * centre, size * scale
     return size * float(shares.mean()), size * scale if scale > 1e-12 else 1.0
 
 

@@ -58,7 +58,7 @@ class InputNoise:
             upper.append(error.upper / width)
         return Placed(start + len(names), tuple(columns), tuple(lower), tuple(upper))
 
-    def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (name of BoTorch)
+    def __call__(self, X: Tensor, Y: Tensor, Yvar: Tensor | None = None) -> SingleTaskGP:  # noqa: N803 (BoTorch's)
         """Raise `InvalidInput`: the columns of X have no names."""
         raise InvalidInput(
             "does not know the columns of its variables",
@@ -89,13 +89,13 @@ class Placed:
     upper: tuple[float, ...]
     """Its upper bound, likewise."""
 
-    def __call__(self, X: Tensor, Y: Tensor) -> SingleTaskGP:  # noqa: N803 (name of BoTorch)
-        """Return the model fitted to joint points X (t, d_x + d_c) and outcomes Y (t, 1)."""
+    def __call__(self, X: Tensor, Y: Tensor, Yvar: Tensor | None = None) -> SingleTaskGP:  # noqa: N803 (BoTorch's)
+        """Return the model fitted to joint points X (t, d_x + d_c) and outcomes Y (t, 1) with variances (t, 1)."""
         fits = X.shape[-1] == self.width
         require(fits, "InputNoise(X=...)", f"have {self.width} columns, contexts among them", tuple(X.shape))
         with warnings.catch_warnings():  # the sums may be a little outside of the unit cube
             warnings.simplefilter("ignore", InputDataWarning)
-            model = SingleTaskGP(X, Y, input_transform=_AddErrors(self))
+            model = SingleTaskGP(X, Y, Yvar, input_transform=_AddErrors(self))
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model.eval()
 
