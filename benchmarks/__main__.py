@@ -25,6 +25,7 @@ from benchmarks import (
     results_page,
     soak,
     trials,
+    standard_errors,
     worst_cases,
 )
 
@@ -49,6 +50,7 @@ ALL = {
     "control": control.main,
     "journal": journal.main,
     "imports": imports.main,
+    "standard_errors": standard_errors.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
     "defaults": lambda: defaults.main(["--show"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from torch import Tensor
 
@@ -22,20 +22,19 @@ from allweather.objectives import Objective
 from allweather.serialization import Spec, spec_of
 from allweather.serialization.checks import explained
 from allweather.space import LinearConstraint, Space
-from allweather.storage import MemoryJournal, Storage, export_lines
+from allweather.storage import Storage
 from allweather.storage.storage import open_session, resume_composition
 from allweather.storage.stored_study import StoredStudy
+from allweather.storage.trial_log import TrialLog
 from allweather.surrogates import Surrogate
-from allweather.trials import Event, History, Row, Trial, plain, rows_of
-from allweather.trials.imported import restored_events
+from allweather.trials import Event, History, Row, Trial, plain
 from allweather.trials.validation import Validator
 
 if TYPE_CHECKING:
-    import pandas as pd
     from botorch.models.model import Model
 
 
-class Study:
+class Study(TrialLog):
     """A search for the decision that is best under uncertain contexts.
 
     Example:
@@ -133,10 +132,22 @@ class Study:
     @overload
     def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
     @overload
-    def ask(self, n: int, *, context: Row | None = None, forecast: ContextModel | None = None) -> list[Trial]: ...
+    def ask(
+        self,
+        n: int,
+        *,
+        context: Row | None = None,
+        forecast: ContextModel | None = None,
+        same_context: bool = False,
+    ) -> list[Trial]: ...
 
     def ask(
-        self, n: int | None = None, *, context: Row | None = None, forecast: ContextModel | None = None
+        self,
+        n: int | None = None,
+        *,
+        context: Row | None = None,
+        forecast: ContextModel | None = None,
+        same_context: bool = False,
     ) -> Trial | list[Trial]:
         """Return the next decision to try, or the next `n`.
 
@@ -146,86 +157,21 @@ class Study:
             n: how many trials to return as a list; a single trial if not given.
             context: the context, if it is known before the decision.
             forecast: the context's distribution for this decision only, e.g. `Finite(...)` or `Known(...)`.
+            same_context: whether the trials will share their context, as the runs of one day do: they are one
+                occasion, which counts once in the context's law, and whose context is told once.
         """
         require_count(1 if n is None else n, "Study.ask(n=...)", low=1)
+        require(isinstance(same_context, bool), "Study.ask(same_context=...)", "be True or False", same_context)
         situation = Situation.of(self.space, context, forecast, "Study.ask", self._validator.controlled)
         known = None if context is None else plain(context)
 
         def choose(history: History) -> list[Event]:  # all are written, or none if something goes wrong
-            return [Event.asked(trial) for trial in propose(self._engine, history, n or 1, situation, known)]
+            trials = propose(self._engine, history, n or 1, situation, known, same_context)
+            return [Event.asked(trial) for trial in trials]
 
         with self._computing():
             trials = self._session.decide(choose)
         return trials[0] if n is None else trials
-
-    def tell(
-        self,
-        trial: Trial | int,
-        value: float | Sequence[float] | None = None,
-        *,
-        context: Row | None = None,
-        decision: Row | None = None,
-        failed: bool = False,
-    ) -> Trial:
-        """Report the result of a trial, and return its new state; what is not known yet may be told later.
-
-        Args:
-            trial: what `ask` returned, or its number.
-            value: the outcome, or several where it was measured repeatedly.
-            context: the context that occurred.
-            decision: the decision that was really made, if it differs from the plan.
-            failed: whether there will be no outcome; `ask` then avoids such decisions, `recommend` ignores the trial.
-        """
-        return self._session.tell(trial, self._validator.told(value, context, decision, failed))
-
-    def correct(
-        self,
-        trial: Trial | int,
-        value: float | Sequence[float] | None = None,
-        *,
-        context: Row | None = None,
-        decision: Row | None = None,
-    ) -> Trial:
-        """Correct what was told of a trial, and return its new state; the earlier report stays in the journal.
-
-        Args:
-            trial: the trial, or its number.
-            value: the right outcome, or outcomes.
-            context: the right context.
-            decision: the decision that was really made.
-
-        Example:
-            >>> from allweather import Context, Real
-            >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)))
-            >>> trial = study.tell(study.ask(), 14.0, context={"demand": 0.3})
-            >>> study.correct(trial, 1.4).values
-            (1.4,)
-        """
-        return self._session.tell(trial, self._validator.corrected(value, context, decision))
-
-    def withdraw(self, trial: Trial | int) -> Trial:
-        """Exclude a trial from the model; it stays in the journal."""
-        return self._session.tell(trial, self._validator.withdrawn)
-
-    def add(self, table: Any, left: Sequence[str] = ()) -> list[Trial]:
-        """Add past data, all rows or none, and return them as trials.
-
-        Args:
-            table: a DataFrame, a CSV file, or rows, with a column per variable and `value`.
-            left: with control sets: variables that were not controlled then, from which their law can be learned.
-        """
-        rows = rows_of(table)
-        choose = self._validator.added(rows, left)
-        return self._session.decide(choose) if rows else []
-
-    def restore(self, trials: Sequence[Trial]) -> None:
-        """Resume from the trials of an earlier study like this one.
-
-        Args:
-            trials: all of them, in order, each told in one call or not at all.
-        """
-        require(not self._history.trials, "Study.restore(...)", "come before any other trial", self._history.trials)
-        self._session.decide(lambda _: restored_events(trials, self._validator))
 
     def recommend(
         self,
@@ -264,14 +210,6 @@ class Study:
         with self._computing():
             return check_predictions(self._engine, self._history)
 
-    def trials(self) -> pd.DataFrame:
-        """Return a table of one row per trial and one column per variable; `value` is the mean of its outcomes."""
-        return self._history.table()
-
-    def export(self) -> list[str]:
-        """Return the whole study as lines of JSON, which `allweather import` reads."""
-        return list(export_lines(cast(MemoryJournal, self._session.journal)))
-
     @property
     def timings(self) -> dict[str, float]:
         """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
@@ -287,10 +225,6 @@ class Study:
         states = [trial.state for trial in self._history.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
         return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self._engine.seed}: {counts})"
-
-    @property
-    def _history(self) -> History:
-        return self._session.history
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

@@ -2,27 +2,26 @@ import pandas as pd
 import pytest
 
 import allweather as aw
-from allweather.trials import read_row, rows_of
+from allweather.trials import read_csv, rows_of
+from allweather.trials.rows import RowReader
+from allweather.trials.tables import Line
 
 SPACE = aw.Space(order=aw.Real(0, 1), pots=aw.Integer(1, 5), wood=aw.Choice("oak", "pine"), demand=aw.Context(0, 10))
 ROW = {"order": 0.5, "pots": 2, "wood": "oak", "demand": 3.0, "value": 1.5}
 
 
+def read_row(row, space):
+    return RowReader().read(Line("row 1", row), space)
+
+
 def test_the_same_rows_from_every_kind_of_table(tmp_path):
     frame = pd.DataFrame([ROW, {**ROW, "order": 0.25}])
     frame.to_csv(tmp_path / "table.csv", index=False)
-    rows = [read_row(row, SPACE, 0) for row in rows_of(frame)]
+    rows = [read_row(row, SPACE) for row in rows_of(frame)]
     for table in (str(tmp_path / "table.csv"), tmp_path / "table.csv", frame.to_dict("records"), tuple(rows_of(frame))):
-        assert [read_row(row, SPACE, 0) for row in rows_of(table)] == rows
+        assert [read_row(row, SPACE) for row in rows_of(table)] == rows
     assert rows_of(ROW) == [ROW]
     assert rows_of(frame.iloc[0]) == [ROW]
-
-
-def test_text_is_parsed_by_its_variable():
-    decision, context, values = read_row({name: str(cell) for name, cell in ROW.items()}, SPACE, 0)
-    assert decision == {"order": 0.5, "pots": 2, "wood": "oak"}
-    assert type(decision["pots"]) is int
-    assert (context, values) == ({"demand": 3.0}, (1.5,))
 
 
 def test_a_file_with_a_byte_order_mark(tmp_path):
@@ -48,32 +47,30 @@ def test_what_is_no_table(table):
         rows_of(table)
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_spaces_blank_lines_and_separators_do_not_matter(separator):
+    text = separator.join(["order ", " value", ""]) + "\r\n" + separator.join([" 0.5", " 1.5 ", ""]) + "\r\n\r\n"
+    text += separator * 2 + "\r\n" + separator.join(["0.25", "2", ""])
+    lines = read_csv(text)
+    assert [line.cells for line in lines] == [{"order": "0.5", "value": "1.5"}, {"order": "0.25", "value": "2"}]
+    assert [line.where for line in lines] == ["line 2", "line 5"]
+
+
+def test_lines_are_those_of_the_file_also_after_a_cell_of_several_lines():
+    assert [line.where for line in read_csv('note,value\n"a\nb",1\nc,2\n')] == ["line 2", "line 4"]
+
+
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("text", "message"),
     [
-        ({"order": 2.0}, r"row 4.*order.*\[0, 1\]"),
-        ({"order": "much"}, r"row 4.*order"),
-        ({"pots": 2.5}, r"row 4.*whole number"),
-        ({"wood": "ash"}, r"row 4.*one of"),
-        ({"demand": None}, r"row 4.*demand"),
-        ({"value": "high"}, r"row 4.*number"),
-        ({"value": float("nan")}, r"row 4.*finite"),
+        ("order,value\n1,2,3\n", "line 2.*have 2 cells.*got 3"),
+        ("order,order\n1,2\n", "name each column once"),
+        ('order,value\n"1,2\n', "line 2.*not a row of a CSV table"),
     ],
 )
-def test_a_bad_cell_is_named_with_its_row(changes, message):
+def test_broken_files_are_refused_by_line(text, message):
     with pytest.raises(aw.InvalidInput, match=message):
-        read_row({**ROW, **changes}, SPACE, 4)
-
-
-def test_a_column_of_another_name_is_offered_as_the_outcome():
-    with pytest.raises(aw.InvalidInput) as error:
-        read_row({**{name: cell for name, cell in ROW.items() if name != "value"}, "cost": 3.0}, SPACE, 0)
-    assert "rename the column to 'value'" in error.value.remedy
-    assert "'cost'" in error.value.remedy
-    with pytest.raises(aw.InvalidInput) as error:
-        read_row({name: cell for name, cell in ROW.items() if name != "wood"}, SPACE, 0)
-    assert "must be exactly order, pots, wood, demand, value" in error.value.remedy
-    assert "rename" not in error.value.remedy
+        read_csv(text) if "\"" not in text else read_csv(text + "\0" * 200_000)
 
 
 def test_numbers_are_read_as_everywhere(tmp_path):
@@ -85,3 +82,9 @@ def test_numbers_are_read_as_everywhere(tmp_path):
     file.write_text("x,x,value\n0.5,0.6,1\n")
     with pytest.raises(aw.InvalidInput, match=r"name each column once, got \['x'\]"):
         study.add(file)
+
+
+def test_a_file_in_another_encoding(tmp_path):
+    (tmp_path / "old.csv").write_bytes("order,größe\n".encode("latin-1"))
+    with pytest.raises(aw.InvalidInput, match=r"not encoded in UTF-8.*save it as UTF-8"):
+        rows_of(tmp_path / "old.csv")

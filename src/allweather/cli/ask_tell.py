@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +23,7 @@ from allweather.errors import InvalidInput, require
 from allweather.space.text import assignments
 from allweather.space.variables import Variable
 from allweather.storage import Event
-from allweather.trials import Row, Trial, rows_of
+from allweather.trials import Row, Trial, read_csv
 from allweather.trials.text import fields, outcome
 
 if TYPE_CHECKING:
@@ -49,6 +48,13 @@ Realised = Annotated[
     list[str] | None,
     typer.Option("--decision", metavar="NAME=VALUE", help="the decision as carried out, if not as asked (repeatable)"),
 ]
+StandardErrors = Annotated[
+    list[str] | None,
+    typer.Option("--sd", metavar="SD", help="the standard error of the outcome, or of each of several (repeatable)"),
+]
+Occasion = Annotated[
+    str | None, typer.Option(metavar="NAME", help="a name or date that trials with the same context share")
+]
 Known = Annotated[
     list[str] | None, typer.Option("--context", metavar="NAME=VALUE", help="the context, if it is known (repeatable)")
 ]
@@ -64,6 +70,9 @@ def ask(
     shared: SharedOptions,
     count: Annotated[int, typer.Option("-n", "--trials", min=1, max=1000, help="number of trials")] = 1,
     context: Known = None,
+    same_context: Annotated[
+        bool, typer.Option("--same-context", help="the trials will share their context, as the runs of one day do")
+    ] = False,
 ) -> None:
     """Print the next decision to try.
 
@@ -71,7 +80,7 @@ def ask(
     """
     study = shared.study()
     known = _assigned(context, study.space.contexts, "--context")
-    trials = study.ask(count, context=known)
+    trials = study.ask(count, context=known, same_context=same_context)
 
     def print_text() -> None:
         for trial in trials:
@@ -92,6 +101,8 @@ def tell(
     context: Observed = None,
     decision: Realised = None,
     failed: Annotated[bool, typer.Option("--failed", help="the trial failed and has no outcome")] = False,
+    sd: StandardErrors = None,
+    occasion: Occasion = None,
 ) -> None:
     """Report the result of a trial; context and outcome may be told separately.
 
@@ -104,6 +115,8 @@ def tell(
         _assigned(context, variables, "--context"),
         stored.done(trial, _assigned(decision, variables, "--decision") or {}),
         failed,
+        _errors(sd),
+        occasion,
     )
     _print_trial(shared, stored.session.tell(trial, event))
 
@@ -117,6 +130,8 @@ def correct(
     context: Observed = None,
     decision: Realised = None,
     withdraw: Annotated[bool, typer.Option("--withdraw", help="exclude the trial from the model")] = False,
+    sd: StandardErrors = None,
+    occasion: Occasion = None,
 ) -> None:
     """Correct the result of a trial; the journal keeps what was told before.
 
@@ -128,10 +143,11 @@ def correct(
     observed = stored.happened(trial, _assigned(context, variables, "--context") or {})
     realised = stored.done(trial, _assigned(decision, variables, "--decision") or {})
     if withdraw:
-        require(not (told or observed or realised), "correct --withdraw", "be given alone", "a correction too")
+        alone = not (told or observed or realised or sd or occasion)
+        require(alone, "correct --withdraw", "be given alone", "a correction too")
         event: Any = lambda known: Event("corrected", {"withdrawn": True}, known.number)  # noqa: E731
     else:
-        event = stored.validator.corrected(told, observed, realised)
+        event = stored.validator.corrected(told, observed, realised, _errors(sd), occasion)
     _print_trial(shared, stored.session.tell(trial, event))
 
 
@@ -139,23 +155,38 @@ def correct(
 @with_study_options
 def add(
     shared: SharedOptions,
-    file: Annotated[Path, typer.Argument(help="a CSV file with a column per variable, and `value`")],
+    file: Annotated[
+        Path, typer.Argument(help="a CSV file (commas, semicolons or tabs) with a column per variable, and `value`")
+    ],
     left: Annotated[
         list[str] | None, typer.Option(help="with control sets: a variable that was not controlled (repeatable)")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[=HEADER]",
+            help="read this column, under the given header; columns not needed are then ignored (repeatable)",
+        ),
+    ] = None,
+    blank: Annotated[
+        str, typer.Option(metavar="STATE", help="what a row without outcome is: refuse, failed or pending")
+    ] = "refuse",
+    occasion: Annotated[
+        str | None, typer.Option(metavar="NAME", help="a name or date that all rows share, with their context")
     ] = None,
 ) -> None:
     """Add existing data from a table: all rows, or none if one is invalid.
 
-    Example: allweather add season2023.csv
+    Columns `sd` and `occasion` are optional. Example: allweather add runs.csv --column "value=yield %" --blank failed
     """
     stored = shared.stored()
-    read_file(file, MAX_TABLE)
     try:
-        rows = rows_of(file)
-    except csv.Error as error:
-        raise InvalidInput(f"is not a CSV table: {error}", where=str(file)) from None
-    require(len(rows) > 0, f"add {file}", "have rows below its header", "no rows")
-    added = stored.session.decide(stored.validator.added(rows, left or []))
+        lines = read_csv(read_file(file, MAX_TABLE))
+        require(len(lines) > 0, f"add {file}", "have rows below its header", "no rows")
+        choose = stored.validator.added(lines, left or [], _columns(column), blank, occasion)
+    except InvalidInput as error:
+        raise error.within(file.name) from None
+    added = stored.session.decide(choose)
     shared.print(
         {"trials": [fields(trial) for trial in added]},
         lambda: print_line(f"{len(added)} trials added, numbers {added[0].number} to {added[-1].number}"),
@@ -184,6 +215,18 @@ def recommend(
     chosen = read_objective(study.spec, objective, distance, radius, level)
     best = study.recommend(objective=chosen, context=_assigned(context, study.space.contexts, "--context"))
     shared.print(best.to_dict(), lambda: _print_recommendation(best))
+
+
+def _errors(given: list[str] | None) -> float | list[float] | None:
+    """The standard errors, one for all outcomes or one each."""
+    found = numbers(given, "--sd")
+    return found[0] if found is not None and len(found) == 1 else found
+
+
+def _columns(given: list[str] | None) -> dict[str, str] | None:
+    """Headers by the names they are read under."""
+    pairs = [each.partition("=") for each in given or []]
+    return {name.strip(): header.strip() or name.strip() for name, _, header in pairs} or None
 
 
 def _assigned(pairs: list[str] | None, variables: Mapping[str, Variable], option: str) -> Row | None:

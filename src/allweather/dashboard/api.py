@@ -105,7 +105,9 @@ def trial(study: CurrentStudy, number: TrialNumber) -> TrialOut:
 @one.post("/ask", status_code=201, tags=["ask and tell"], responses=WRITES)
 async def ask(request: Request, study: CurrentStudy, wanted: AskIn) -> TrialsOut:
     """Ask for the next trials."""
-    asked = await study.ask(lambda loaded: loaded.ask(wanted.n, context=wanted.context), request)
+    asked = await study.ask(
+        lambda loaded: loaded.ask(wanted.n, context=wanted.context, same_context=wanted.same_context), request
+    )
     return TrialsOut(trials=[TrialOut.of(each) for each in asked], total=len(asked))
 
 
@@ -114,7 +116,8 @@ async def tell(request: Request, study: CurrentStudy, number: TrialNumber, resul
     """Report the result of a trial; repeating the same report changes nothing."""
 
     def report(stored: StoredStudy) -> Say:
-        return stored.validator.told(result.values or None, result.context, result.decision, result.failed)
+        given = (result.values or None, result.context, result.decision, result.failed, result.sd, result.occasion)
+        return stored.validator.told(*given)
 
     return TrialOut.of(await study.tell(number, report, request))
 
@@ -124,7 +127,8 @@ async def correct(request: Request, study: CurrentStudy, number: TrialNumber, re
     """Correct the result of a trial; the earlier report stays in the journal."""
 
     def report(stored: StoredStudy) -> Say:
-        return stored.validator.corrected(result.values or None, result.context, result.decision)
+        given = (result.values or None, result.context, result.decision, result.sd, result.occasion)
+        return stored.validator.corrected(*given)
 
     return TrialOut.of(await study.tell(number, report, request))
 

@@ -73,6 +73,8 @@ class TrialForm:
     contexts: tuple[Field, ...]
     decisions: tuple[Field, ...]
     values: str
+    sd: str
+    occasion: str
     failed: bool
     error: str | None = None
     """What was wrong with the last submission."""
@@ -96,6 +98,8 @@ class TrialForm:
             tuple(Field.of("context", name, variable, known) for name, variable in space.contexts.items()),
             tuple(Field.of("decision", name, variable, entered) for name, variable in space.decisions.items()),
             entered.get("values", ""),
+            entered.get("sd", ""),
+            entered.get("occasion", ""),
             bool(entered.get("failed")),
             error,
         )
@@ -138,10 +142,23 @@ class Form:
             allweather.errors.InvalidInput: `outcome` must use a decimal point, such as 42.5, and spaces between several
             outcomes, got '1,5'
         """
-        text = re.sub(r"[,;](?=\s|$)|;", " ", self.fields.get("values", ""))
+        return self._numbers("values", "outcome", "outcomes")
+
+    def errors(self) -> float | list[float] | None:
+        """Return the standard error, or one for each of several outcomes; None if there is none."""
+        found = self._numbers("sd", "standard error", "standard errors")
+        return found[0] if found is not None and len(found) == 1 else found
+
+    def _numbers(self, name: str, what: str, several: str) -> list[float] | None:
+        text = re.sub(r"[,;](?=\s|$)|;", " ", self.fields.get(name, ""))
         fits = re.search(r"\d,\d", text) is None
-        require(fits, "outcome", "use a decimal point, such as 42.5, and spaces between several outcomes", text)
-        return numbers(text.split(), "outcome")
+        require(fits, what, f"use a decimal point, such as 42.5, and spaces between several {several}", text)
+        return numbers(text.split(), what)
+
+    @property
+    def occasion(self) -> str | None:
+        """The occasion that was entered, if any."""
+        return self.fields.get("occasion", "").strip() or None
 
     def result(self, study: StoredStudy, trial: Trial) -> Say:
         """Return the event writer of a reported result.
@@ -154,7 +171,8 @@ class Form:
         decision = self.row("decision", space.decisions)
         context = self.row("context", space.contexts)
         made = study.done(trial.number, decision or {})
-        return study.validator.told(self.outcomes(), context, made, bool(self.fields.get("failed")))
+        failed = bool(self.fields.get("failed"))
+        return study.validator.told(self.outcomes(), context, made, failed, self.errors(), self.occasion)
 
     def correction(self, study: StoredStudy, trial: Trial) -> Say:
         """Return the event writer of a correction; empty fields keep their value.
@@ -166,7 +184,7 @@ class Form:
         space = space_of(study, trial)
         context, decision = self.row("context", space.contexts), self.row("decision", space.decisions)
         occurred, made = study.happened(trial.number, context or {}), study.done(trial.number, decision or {})
-        return study.validator.corrected(self.outcomes(), occurred, made)
+        return study.validator.corrected(self.outcomes(), occurred, made, self.errors(), self.occasion)
 
 
 async def form_fields(request: Request, limit: int) -> dict[str, str]:

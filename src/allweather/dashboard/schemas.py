@@ -127,6 +127,8 @@ class TrialOut(Model):
     decision: dict[str, Any] = Field(description="the decision to make, or the one that was made")
     context: dict[str, Any] | None = Field(description="the context that occurred")
     values: list[float]
+    sds: list[float | None] = Field(default=[], description="standard errors of the outcomes, null where not known")
+    occasion: str | None = Field(default=None, description="what trials with the same context share")
     left: list[str] = Field(default=[], description="with control sets: variables that are not controlled")
     cost: float | None = Field(default=None, description="with control sets: its cost")
 
@@ -143,12 +145,23 @@ class TrialsOut(Model):
     total: int = Field(description="number of trials that match the filter")
 
 
+StandardErrors = Annotated[
+    Outcome | Annotated[list[Outcome | None], Field(max_length=1000)] | None,
+    Field(description="the standard error of the outcome, or one for each of several, null where not known"),
+]
+Occasion = Annotated[
+    Annotated[str, Field(min_length=1, max_length=200)] | None,
+    Field(description="a name or date that trials with the same context share"),
+]
+
+
 class AskIn(Model):
     """A request for trials."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 1}, {"context": {"demand": 31}}]})
 
     n: Annotated[int, Field(strict=True, ge=1, le=100, description="number of trials")] = 1
+    same_context: Annotated[bool, Field(strict=True, description="whether the trials will share their context")] = False
     context: Row | None = Field(default=None, description="the context, if it is known before the decision")
 
 
@@ -165,6 +178,8 @@ class TellIn(Model):
     context: Row | None = Field(default=None, description="the context that occurred")
     decision: Row | None = Field(default=None, description="the decision made, if it differs from the planned one")
     failed: Annotated[bool, Field(strict=True, description="whether the trial failed: it has no outcome")] = False
+    sd: StandardErrors = None
+    occasion: Occasion = None
 
 
 class CorrectIn(Model):
@@ -175,6 +190,8 @@ class CorrectIn(Model):
     values: Annotated[list[Outcome], Field(max_length=1000)] | None = None
     context: Row | None = None
     decision: Row | None = None
+    sd: StandardErrors = None
+    occasion: Occasion = None
 
 
 class AddIn(Model):
@@ -183,7 +200,7 @@ class AddIn(Model):
     model_config = ConfigDict(json_schema_extra={"examples": [{"rows": [{"order": 20, "demand": 30, "value": 80}]}]})
 
     rows: Annotated[list[Row], Field(min_length=1, max_length=5000)] = Field(
-        description="a value for every variable, and the outcome as `value`"
+        description="a value for every variable, the outcome as `value`, and perhaps `sd` and `occasion`"
     )
     left: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=200)] = Field(
         default=[], description="with control sets: variables that were not controlled"

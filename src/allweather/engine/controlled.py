@@ -24,7 +24,7 @@ from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.space.constraints import LinearConstraint
 from allweather.surrogates import GP, Posterior
-from allweather.trials import Trial
+from allweather.trials import Row, Trial
 from allweather.trials.history import History
 
 if TYPE_CHECKING:
@@ -210,15 +210,18 @@ class ControlledEngine:
 
     def _points(self, trials: list[Trial], history: History, generator: Generator) -> Tensor:
         """Return all variables (m, d) of trials; unknown contexts are drawn from the context model."""
-        box, rows = self.whole.search.box, []
+        box, rows, drawn = self.whole.search.box, [], dict[tuple[str, tuple[str, ...]], Row]()
         for trial in trials:
-            row = {**trial.decision, **(trial.context or {})}
+            shared = None if trial.occasion is None else (trial.occasion, tuple(trial.decision))
+            row = {**drawn.get(shared or ("", ()), {}), **trial.decision, **(trial.context or {})}
             if any(name not in row for name in box):
                 split, engine = self._side_of(trial)
                 seen = SplitHistory.under(split, history).observations
                 reference = engine.parts.reference(seen, max(len(history.complete), 1), generator)
                 place = torch.multinomial(reference.weights, 1, generator=generator)
                 row = {**split.space.contexts.decode(reference.points[place])[0], **row}
+                if shared is not None:
+                    drawn[shared] = {name: row[name] for name in split.left}
             rows.append(row)
         return box.encode(rows)
 

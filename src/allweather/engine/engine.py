@@ -74,8 +74,8 @@ class Plan(NamedTuple):
         """Return the plan of a decision (d_x,) of the unit cube."""
         return cls(space.decisions.decode(decision[None])[0], fitted)
 
-    def trial(self, history: History, context: Row | None = None) -> Trial:
-        """Return the next trial of a history: this plan, with the context if it is known in advance."""
+    def trial(self, history: History, context: Row | None = None, occasion: str | None = None) -> Trial:
+        """Return the next trial of a history: this plan, with the context if it is known, and its occasion."""
         return Trial(
             number=len(history.trials),
             decision=self.decision,
@@ -84,6 +84,7 @@ class Plan(NamedTuple):
             revision=history.revision,
             left=self.left,
             cost=self.cost,
+            occasion=occasion,
         )
 
 

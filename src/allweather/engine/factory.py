@@ -167,7 +167,12 @@ def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:
 
 
 def propose(
-    engine: Engine | ControlledEngine, history: History, count: int, situation: Situation, context: Row | None
+    engine: Engine | ControlledEngine,
+    history: History,
+    count: int,
+    situation: Situation,
+    context: Row | None,
+    same_context: bool = False,
 ) -> list[Trial]:
     """Return the next trials of a history, each given those before it as pending.
 
@@ -177,10 +182,12 @@ def propose(
         count: how many trials to propose.
         situation: what is known about the coming context.
         context: the context in the user's units, if it is known.
+        same_context: whether they are one occasion.
     """
     trials = []
+    occasion = f"ask {len(history.trials)}" if same_context else None
     for _ in range(count):
-        trials.append(engine.decide(history, situation).trial(history, context))
+        trials.append(engine.decide(history, situation).trial(history, context, occasion))
         history = history.asked(trials[-1])
     return trials
 

@@ -18,6 +18,7 @@ from allweather.space.variables import Context, Integer, Value
 from allweather.surrogates import Posterior
 from allweather.surrogates.observations import Observations
 from allweather.trials.history import History
+from allweather.trials.occasions import contexts_of_occasions
 
 ENOUGH = 5
 """Number of joint observations from which the joint law of contexts is learned."""
@@ -84,14 +85,13 @@ class SplitHistory(History):
         assert self.split is not None
         assert self.outcomes is not None
         points, d = self.outcomes.joint[:, list(self.split.order)], self.space.decisions.columns
-        rows = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
-        seen = left_alone(rows, self.space.contexts)
-        return Observations(points[:, :d], points[:, d:], self.outcomes.values, seen)
+        seen = left_alone(contexts_of_occasions(self.trials, self.space.variables), self.space.contexts)
+        return Observations(points[:, :d], points[:, d:], self.outcomes.values, seen, self.outcomes.sds)
 
     @property
     def contexts_seen(self) -> int:
         """The smallest number of observations among the variables that are not controlled."""
-        rows = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
+        rows = contexts_of_occasions(self.trials, self.space.variables)
         counts = [sum(name in row for row in rows) for name in self.space.contexts]
         return min(counts) if counts else len(self.complete)
 

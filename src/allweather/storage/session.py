@@ -103,7 +103,8 @@ class Session:
                 if after == trial:  # it was told before: nothing happened
                     return replace(trial, study=self.journal.key)
                 try:
-                    written = self.journal.append(seen, [replace(event, trials=(after,))])
+                    others = self._same_occasion(event, after)
+                    written = self.journal.append(seen, [replace(event, trials=(after,)), *others])
                 except Conflict:
                     continue
                 if self._deciding.acquire(blocking=False):  # else another thread is deciding, and will read it
@@ -138,6 +139,16 @@ class Session:
         )
         tell = "tell it to the study that returned it, or give the trial's number"
         require(own, "Study.tell(trial=...)", "be a trial of this study", given, tell)
+
+    def _same_occasion(self, event: Event, told: Trial) -> list[Event]:
+        """The context of a trial as an event of each other trial of its occasion that waits for it."""
+        if told.occasion is None or not event.payload.get("context"):
+            return []
+        shared = [trial for trial in self.history.trials if trial.occasion == told.occasion and trial != told]
+        waiting = [trial for trial in shared if trial.context is None and trial.state in ("pending", "expired")]
+        fitting = [trial for trial in waiting if set(trial.decision) == set(told.decision)]  # the same control set
+        payload = {"context": event.payload["context"], "values": [], "failed": False}
+        return [Event("told", dict(payload), trial.number) for trial in fitting if trial.number != told.number]
 
     def _expire_overdue(self) -> None:
         if self._expire is None:

@@ -246,9 +246,7 @@ class GP(Surrogate):
         d, noise = observations.joint.shape[1], self.noise is None and not observations.all_known
         return np.array([self.lengthscales is None] * d + [self.outputscale == "fit", noise])
 
-    def _held(
-        self, start: Hyperparameters, observations: Observations, shift: float, scale: float
-    ) -> Hyperparameters:
+    def _held(self, start: Hyperparameters, observations: Observations, shift: float, scale: float) -> Hyperparameters:
         """`start` with the given hyperparameters, brought to standardised outcomes, in their places."""
         changed: dict[str, Any] = {}
         if self.lengthscales is not None:

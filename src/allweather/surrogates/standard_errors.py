@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-LEAST_SHARE = 0.05
+LEAST_SHARE = 0.25
 """Of the outcomes' variance that is not noise, at least: standard errors may be stated too large."""
 LEAST_VARIANCE = 1e-6
 """Of an outcome that is known exactly, in units of the variance without noise: keeps linear algebra sound."""

@@ -2,7 +2,7 @@
 
 from allweather.trials.events import Event
 from allweather.trials.history import History
-from allweather.trials.tables import read_row, rows_of
+from allweather.trials.tables import read_csv, read_table, rows_of
 from allweather.trials.trial import Row, State, Trial, outcomes, plain
 
-__all__ = ["Event", "History", "Row", "State", "Trial", "outcomes", "plain", "read_row", "rows_of"]
+__all__ = ["Event", "History", "Row", "State", "Trial", "outcomes", "plain", "read_csv", "read_table", "rows_of"]

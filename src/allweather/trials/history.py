@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from allweather.errors import require, require_count
 from allweather.space import Box, Space
+from allweather.trials.occasions import by_occasion, contexts_of_occasions
 from allweather.trials.trial import Trial
 
 if TYPE_CHECKING:
@@ -74,8 +77,8 @@ class History:
 
     @property
     def contexts_seen(self) -> int:
-        """Number of contexts that their law is learned from."""
-        return len(self.complete)
+        """Number of contexts that their law is learned from: those of one occasion count once."""
+        return len(by_occasion(self.complete))
 
     @cached_property
     def observations(self) -> Observations:
@@ -85,24 +88,29 @@ class History:
         from allweather.surrogates.observations import Observations
 
         rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
-        happened = [trial.context for trial in self.trials if trial.context is not None and not trial.withdrawn]
+        errors = _standard_errors(self.complete)
         values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
         if self.whole is not None:
             points = self.whole.encode([{**decision, **(context or {})} for decision, context, _ in rows])
-            return Observations(points, points[:, :0], values, points[:0, :0])
+            return Observations(points, points[:, :0], values, points[:0, :0], errors)
         decisions = self.space.decisions.encode([decision for decision, _, _ in rows])
         contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None])
-        return Observations(decisions, contexts, values, self.space.contexts.encode(happened))
+        happened = contexts_of_occasions(self.trials, self.space.variables)
+        return Observations(decisions, contexts, values, self.space.contexts.encode(happened), errors)
 
     def table(self) -> pd.DataFrame:
         """Return one row per trial and one column per variable; `value` is the mean of its outcomes."""
         import pandas as pd
 
         paid = ["left", "cost"] if self.whole is not None else []
-        names = ["state", *self.space.decisions, *self.space.contexts, *paid, "value"]
+        sd = ["sd"] if any(trial.sds for trial in self.trials) else []
+        occasion = ["occasion"] if any(trial.occasion is not None for trial in self.trials) else []
+        names = ["state", *self.space.decisions, *self.space.contexts, *paid, *occasion, "value", *sd]
         rows = [
             {
                 "state": trial.state,
+                "occasion": trial.occasion,
+                "sd": _of_mean(trial),
                 **trial.decision,
                 **(trial.context or {}),
                 "left": ", ".join(trial.left),
@@ -129,8 +137,25 @@ class History:
         import torch
 
         places = torch.multinomial(reference.weights, len(trials), replacement=True, generator=generator)
-        contexts = reference.points[places].clone()
+        first = {trial.occasion or trial.number: row for row, trial in reversed(list(enumerate(trials)))}
+        contexts = reference.points[[int(places[first[trial.occasion or trial.number]]) for trial in trials]].clone()
         for row, trial in enumerate(trials):
             if trial.context is not None and contexts.shape[1]:
                 contexts[row] = self.space.contexts.encode(trial.context)[0]
         return torch.cat([decisions, contexts], 1)
+
+
+def _standard_errors(trials: Sequence[Trial]) -> Tensor | None:
+    """Standard errors (t,) of all outcomes, NaN where not known; None where none is known."""
+    if not any(trial.sds for trial in trials):
+        return None
+    import torch
+
+    return torch.tensor([sd for trial in trials for sd in trial.noise()], dtype=torch.float64)
+
+
+def _of_mean(trial: Trial) -> float | None:
+    """The standard error of the mean of a trial's outcomes, where it is known of all."""
+    known = [sd for sd in trial.sds if sd is not None]
+    whole = bool(known) and len(known) == len(trial.values)
+    return math.sqrt(sum(sd**2 for sd in known)) / len(known) if whole else None

@@ -9,6 +9,7 @@ from typing import Any
 from allweather.errors import InvalidInput, is_number, require
 from allweather.trials.events import Event
 from allweather.trials.replay import apply_event, events_of
+from allweather.trials.reports import occasion_name, standard_errors
 from allweather.trials.trial import Trial, outcomes
 from allweather.trials.validation import Validator
 
@@ -57,7 +58,9 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
     trial = trials[place]
     validator.check_rows(trial, data.get("context"), data.get("decision"))
     if data.get("values"):
-        outcomes(list(data["values"]), "values")
+        values = outcomes(list(data["values"]), "values")
+        standard_errors(data.get("sds") or None, values, "sds")
+    occasion_name(data.get("occasion"), "occasion")
     for name in ("failed", "withdrawn"):
         require(isinstance(data.get(name, False), bool), name, "be true or false", data.get(name))
     trials[place] = apply_event(trial, event)
@@ -66,9 +69,10 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
 def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
     require(trial.asked is asked, "asked", "be true for a trial that was asked for, and only then", trial.asked)
     validator.check_rows(trial, trial.context, trial.decision)
-    require(asked or trial.context is not None, "context", "be given with past data", None)
     if trial.values:
         outcomes(list(trial.values), "values")
+        standard_errors(list(trial.sds) or None, trial.values, "sds")
+    occasion_name(trial.occasion, "occasion")
     paid = trial.cost is None or (is_number(trial.cost) and math.isfinite(trial.cost) and trial.cost >= 0)
     require(paid, "cost", "be a number of at least 0", trial.cost)
     if trial.fitted is not None:

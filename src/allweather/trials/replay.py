@@ -61,14 +61,19 @@ def apply_event(trial: Trial, event: Event) -> Trial:
     data = event.payload
     if event.kind == "told":
         return trial.told(
-            data.get("context"), tuple(data.get("values", ())), data.get("decision"), data.get("failed", False)
+            data.get("context"),
+            tuple(data.get("values", ())),
+            data.get("decision"),
+            data.get("failed", False),
+            tuple(data.get("sds", ())),
+            data.get("occasion"),
         )
     if event.kind == "expired":
         return replace(trial, expired=True)
     require(event.kind == "corrected", f"journal event {event.number}", "be of a known kind", event.kind)
-    new: dict[str, Any] = {name: data[name] for name in ("context", "decision", "failed", "withdrawn") if name in data}
-    if "values" in data:
-        new["values"] = tuple(data["values"])
+    kept = ("context", "decision", "failed", "withdrawn", "occasion")
+    new: dict[str, Any] = {name: data[name] for name in kept if name in data}
+    new |= {name: tuple(data[name]) for name in ("values", "sds") if name in data}
     return replace(trial, **new)
 
 
@@ -94,13 +99,14 @@ def events_of(trials: Sequence[Trial]) -> list[Event]:
             continue
         answered = bool(trial.values) or trial.failed
         context = None if answered else trial.context
-        plan = replace(trial, values=(), failed=False, expired=False, withdrawn=False, context=context)
+        plan = replace(trial, values=(), sds=(), failed=False, expired=False, withdrawn=False, context=context)
         events.append(Event.asked(plan))
         if trial.expired:
             events.append(Event.expired(number))
         if answered:
             told = {"context": None if trial.context is None else dict(trial.context), "values": list(trial.values)}
-            events.append(Event("told", {**told, "failed": trial.failed}, number))
+            errors = {"sds": list(trial.sds)} if trial.sds else {}
+            events.append(Event("told", {**told, "failed": trial.failed, **errors}, number))
         if trial.withdrawn:
             events.append(Event("corrected", {"withdrawn": True}, number))
     return events

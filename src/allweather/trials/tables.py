@@ -1,91 +1,111 @@
-"""Tables of past data: reading DataFrames, CSV files and dictionaries, and validating each row."""
+"""Tables of past data: DataFrames, CSV files as people have them, and dictionaries, as rows of named cells."""
 
 from __future__ import annotations
 
 import csv
+import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allweather._utils.formatting import parsed_number
-from allweather.errors import InvalidInput, is_number, name_mismatch, require
-from allweather.space import Space
-from allweather.space.variables import Choice, Context, Integer, Value, Variable
-from allweather.trials.trial import outcomes, plain
+from allweather.errors import InvalidInput, require
 
-OWN_COLUMNS = ("trial", "state", "left", "cost")
-"""Columns of `Study.trials()` that are not read back."""
+Columns = Sequence[str] | Mapping[str, str] | None
+"""Columns to read, or what they are called in the table, by our name."""
+TABLE = "Study.add(table=...)"
+DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a table."""
+
+    where: str
+    """Where it is, as a person counts: `line 4` of a file, `row 3` of other tables."""
+    cells: dict[str, Any]
+    decimal_comma: bool = False
+    """Whether 0,5 is a number: in files whose cells are not separated by commas."""
 
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
     """Return the rows of a DataFrame, a CSV file, a list of dictionaries or a single one."""
+    return [line.cells for line in read_table(table)]
+
+
+def read_table(table: Any) -> list[Line]:
+    """Return the rows of a DataFrame, a CSV file, a list of dictionaries or a single one, each with its place.
+
+    Example:
+        >>> read_table([{"order": 0.5, "value": 1.5}])
+        [Line(where='row 1', cells={'order': 0.5, 'value': 1.5}, decimal_comma=False)]
+    """
+    if isinstance(table, str | Path):
+        path = Path(table)
+        require(path.is_file(), TABLE, "be the path of a CSV file that exists", str(table))
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            remedy = "save it as UTF-8 (in Excel: CSV UTF-8)"
+            raise InvalidInput("is not encoded in UTF-8", where=str(table), remedy=remedy) from None
+        return read_csv(text)
+    return [Line(f"row {number}", row) for number, row in enumerate(_rows(table), start=1)]
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
     if getattr(table, "ndim", 2) == 1 and hasattr(table, "to_dict"):  # one row of a DataFrame
         return [dict(table.to_dict())]
     if hasattr(table, "to_dict") and not isinstance(table, Mapping):
         return [dict(row) for row in table.to_dict("records")]
     if isinstance(table, Mapping):
         return [dict(table)]
-    if isinstance(table, str | Path):
-        path = Path(table)
-        require(path.is_file(), "Study.add(table=...)", "be the path of a CSV file that exists", str(table))
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            names = list(reader.fieldnames or ())
-            twice = sorted({name for name in names if names.count(name) > 1})
-            require(not twice, "Study.add(table=...)", "name each column once", twice)
-            return list(reader)
-    require(isinstance(table, Sequence), "Study.add(table=...)", "be a DataFrame, rows, or a CSV file", table)
+    require(isinstance(table, Sequence), TABLE, "be a DataFrame, rows, or a CSV file", table)
     for row in table:
-        require(isinstance(row, Mapping), "Study.add(table=...)", "have rows with named values", row)
+        require(isinstance(row, Mapping), TABLE, "have rows with named values", row)
     return [dict(row) for row in table]
 
 
-def read_row(
-    row: dict[str, Any], space: Space, number: int
-) -> tuple[dict[str, Value], dict[str, Value], tuple[float, ...]]:
-    """Return decision, context and outcomes of one row of a table; text from a CSV file is parsed by variable."""
-    where = f"Study.add(table=...) row {number}"
-    names = [*space.decisions, *space.contexts, "value"]
-    state = row.get("state", "complete")
-    choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
-    require(state == "complete", f"{where} (counted from 0): state", choose, state)
-    given = list(row)
-    row = {name: cell for name, cell in row.items() if name not in OWN_COLUMNS}
-    mismatch = name_mismatch(names, row)
-    if mismatch:
-        raise InvalidInput(mismatch, where=f"{where} (counted from 0)", remedy=_column_remedy(names, given))
-    read = {name: _read(row[name], space.variables[name]) for name in names[:-1]}
-    decision = {name: read[name] for name in space.decisions}
-    context = {name: read[name] for name in space.contexts}
+def read_csv(text: str) -> list[Line]:
+    r"""Return the rows of a CSV table separated by commas, semicolons or tabs; spaces around cells do not count.
+
+    Example:
+        >>> read_csv("order; value\n0,5; 1,25\n;\n")
+        [Line(where='line 2', cells={'order': '0,5', 'value': '1,25'}, decimal_comma=True)]
+    """
+    head = text[: text.find("\n") if "\n" in text else len(text)]
+    delimiter = max(DELIMITERS, key=head.count)
+    lines = _records(text, delimiter)
+    _, header = next(lines, (1, []))
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    require(not twice, TABLE, "name each column once", twice)
+    found = []
+    for number, cells in lines:
+        spare = cells[len(header) :]
+        remedy = "put cells that hold the separator in quotes"
+        require(not any(spare), f"line {number}", f"have {len(header)} cells, as the header", len(cells), remedy)
+        named = dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=False))
+        named = {name: cell for name, cell in named.items() if name or cell}  # a nameless empty column is none
+        if any(named.values()):
+            found.append(Line(f"line {number}", named, delimiter != ","))
+    return found
+
+
+def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Records of a file that are not empty, each with the number of its first line."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    first = 1
     try:
-        values = outcomes(_number(row["value"]), "value")
-        space.decisions.check(decision)
-        space.contexts.check(context)
-    except InvalidInput as error:
-        raise error.within(where) from None
-    return plain(decision), plain(context), values
+        for record in reader:
+            if record:
+                yield first, [cell.strip() for cell in record]
+            first = reader.line_num + 1
+    except csv.Error as error:
+        raise InvalidInput(f"is not a row of a CSV table: {error}", where=f"line {first}") from None
 
 
-def _column_remedy(names: Sequence[str], given: Sequence[str]) -> str:
-    """Say which columns a table must have, and which one may be the outcome under another name."""
-    remedy = f"its columns must be exactly {', '.join(names)}"
-    others = [str(name) for name in given if name not in names and name not in ("trial", "state", "left")]
-    if "value" not in given and others:
-        remedy += f"; if {others[-1]!r} is the outcome, rename the column to 'value'"
-    return remedy
-
-
-def _read(cell: Any, variable: Variable) -> Any:
-    inner = variable.variable if isinstance(variable, Context) else variable
-    if isinstance(inner, Choice):
-        by_name = {str(option): option for option in inner.options}
-        return by_name.get(cell, cell) if isinstance(cell, str) else cell
-    number = _number(cell)
-    whole = isinstance(inner, Integer) and is_number(number) and math.isfinite(number) and float(number).is_integer()
-    return int(number) if whole else number
-
-
-def _number(cell: Any) -> Any:
-    found = parsed_number(cell) if isinstance(cell, str) else None
-    return cell if found is None else found
+def is_blank(cell: Any) -> bool:
+    """Return whether a cell holds nothing: no text, None, or NaN as in DataFrames."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or (isinstance(cell, float) and math.isnan(cell)) or str(cell) in ("NaT", "<NA>")

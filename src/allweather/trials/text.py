@@ -10,7 +10,8 @@ from allweather.trials.trial import Trial
 
 def outcome(trial: Trial) -> str:
     """Return the outcomes of a trial as text."""
-    listed = ", ".join(map(brief, trial.values[:5])) or "no outcome"
+    errors = ["" if sd is None else f" ± {brief(sd)}" for sd in trial.sds] or [""] * len(trial.values)
+    listed = ", ".join(brief(value) + sd for value, sd in zip(trial.values[:5], errors, strict=False)) or "no outcome"
     return listed if len(trial.values) <= 5 else f"{listed}, ... ({len(trial.values)} in all)"
 
 
@@ -24,4 +25,6 @@ def fields(trial: Trial) -> dict[str, Any]:
     data = {"context": None, "values": (), "left": (), **trial.to_dict()}
     said = {"number": trial.number, "state": trial.state, "decision": data["decision"]}
     said |= {"context": data["context"], "values": list(data["values"])}
+    said |= {"sds": list(trial.sds)} if trial.sds else {}
+    said |= {} if trial.occasion is None else {"occasion": trial.occasion}
     return said if trial.cost is None else {**said, "left": list(data["left"]), "cost": trial.cost}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
@@ -70,6 +71,10 @@ class Trial:
     """The revision of the history when it was asked for."""
     study: str = field(default="", repr=False, compare=False)
     """The key of the study that returned it: told to another study, it is refused. Not stored."""
+    sds: tuple[float | None, ...] = ()
+    """The standard errors of the outcomes, one each, None where not known; empty where none is known."""
+    occasion: str | None = None
+    """What it shares its context with: all trials of one occasion count once in the context's law."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decision", Frozen(self.decision))
@@ -96,7 +101,7 @@ class Trial:
             >>> Trial.from_dict({"number": 0, "decision": {"order": 0.3}}).state
             'pending'
         """
-        given = {**data, "values": tuple(data.get("values", ()))}
+        given = {**data, "values": tuple(data.get("values", ())), "sds": tuple(data.get("sds", ()))}
         if given.get("fitted") is not None:
             given["fitted"] = Hyperparameters.from_dict(given["fitted"])
         return cls(**given)
@@ -118,6 +123,8 @@ class Trial:
         values: tuple[float, ...] = (),
         decision: Row | None = None,
         failed: bool = False,
+        sds: tuple[float | None, ...] = (),
+        occasion: str | None = None,
     ) -> Trial:
         """Return this trial with what was told; what was told before stays."""
         where = f"Study.tell(trial={self.number})"
@@ -128,7 +135,8 @@ class Trial:
             raise InvalidInput("has failed: it takes no outcome", where=where, remedy=f"if it has one, {correct}")
         if failed and self.values:
             raise InvalidInput("has an outcome: it cannot be reported as failed", where=where)
-        for name, new, old in (("context", context, self.context), ("value", values, self.values)):
+        reports: list[tuple[str, Any, Any]] = [("context", context, self.context), ("value", values, self.values)]
+        for name, new, old in [*reports, ("sd", sds, self.sds), ("occasion", occasion, self.occasion)]:
             again = new and old and new != old
             once = f"be told once (repeated outcomes together); it was {shown(old)}"
             require(not again, f"{where}: {name}", once, new, f"to change it, {correct}")
@@ -138,7 +146,13 @@ class Trial:
             values=values or self.values,
             decision=self.decision if decision is None else dict(decision),
             failed=failed or self.failed,
+            sds=sds or self.sds,
+            occasion=occasion or self.occasion,
         )
+
+    def noise(self) -> tuple[float, ...]:
+        """The standard error of each outcome, NaN where not known."""
+        return tuple(math.nan if sd is None else sd for sd in self.sds) or (math.nan,) * len(self.values)
 
 
 _DEFAULTS = {each.name: each.default for each in fields(Trial)}

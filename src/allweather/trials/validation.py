@@ -11,8 +11,10 @@ from allweather.errors import InvalidInput, require
 from allweather.space import Space
 from allweather.trials.events import Event
 from allweather.trials.history import History
-from allweather.trials.tables import read_row
-from allweather.trials.trial import Row, Trial, outcomes, plain
+from allweather.trials.reports import StandardErrors, occasion_name, reported_outcomes, standard_errors
+from allweather.trials.rows import RowReader
+from allweather.trials.tables import Columns, Line
+from allweather.trials.trial import Row, Trial, plain
 
 Say = Callable[[Trial], Event]
 PART, LONGEST_PART = 1000, 500_000
@@ -28,26 +30,46 @@ class Validator:
     controlled: bool
     """Whether control sets decide which variables are decisions."""
 
-    def told(self, value: Values, context: Row | None, decision: Row | None, failed: bool) -> Say:
-        """Check an outcome, a context, the decision that was really made, or a failure."""
-        values = () if value is None else outcomes(value)
+    def told(
+        self,
+        value: Values,
+        context: Row | None,
+        decision: Row | None,
+        failed: bool,
+        sd: StandardErrors = None,
+        occasion: Any = None,
+    ) -> Say:
+        """Check an outcome and its standard error, a context, the decision that was really made, or a failure."""
+        values = reported_outcomes(value, "Study.tell(value=...)")
+        sds = standard_errors(sd, values, "Study.tell(sd=...)")
+        shared = occasion_name(occasion, "Study.tell(occasion=...)")
         require(isinstance(failed, bool), "Study.tell(failed=...)", "be True or False", failed)
-        said = bool(values) or failed or context is not None or decision is not None
+        said = bool(values) or failed or context is not None or decision is not None or shared is not None
         require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
         require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
+        further = _further(sds, shared)
 
         def say(trial: Trial) -> Event:
             checked = self._checked(trial, context, decision)
             if trial.context is None and not len(self._space_of(trial).contexts):
                 checked["context"] = {}
-            return Event("told", {**checked, "values": list(values), "failed": failed}, trial.number)
+            return Event("told", {**checked, "values": list(values), "failed": failed, **further}, trial.number)
 
         return say
 
-    def corrected(self, value: Values, context: Row | None, decision: Row | None) -> Say:
+    def corrected(
+        self,
+        value: Values,
+        context: Row | None,
+        decision: Row | None,
+        sd: StandardErrors = None,
+        occasion: Any = None,
+    ) -> Say:
         """Check what replaces an earlier report."""
-        values = () if value is None else outcomes(value, "Study.correct(value=...)")
-        said = bool(values) or context is not None or decision is not None
+        where = "Study.correct({}=...)"
+        values = reported_outcomes(value, where.format("value"))
+        shared = occasion_name(occasion, where.format("occasion"))
+        said = bool(values) or any(each is not None for each in (context, decision, sd, shared))
         require(said, "Study.correct(...)", "correct a value, a context or a decision", "nothing")
 
         def say(trial: Trial) -> Event:
@@ -58,7 +80,12 @@ class Validator:
                 remedy = f"call `study.tell({trial.number}, ...)` first"
                 raise InvalidInput("has no result to correct yet", where=where, remedy=remedy)
             outcome = {"values": list(values), "failed": False} if values else {}
-            return Event("corrected", {**self._checked(trial, context, decision), **outcome}, trial.number)
+            several = trial.sds and sd is None and values and len(values) != len(trial.sds)
+            needed = f"be given again: there were {len(trial.sds)} outcomes"
+            require(not several, f"Study.correct(trial={trial.number}, sd=...)", needed, sd)
+            sds = standard_errors(sd, values or trial.values, "Study.correct(sd=...)")
+            given = {**self._checked(trial, context, decision), **outcome, **_further(sds, shared)}
+            return Event("corrected", given, trial.number)
 
         return say
 
@@ -66,9 +93,16 @@ class Validator:
         """Exclude a trial from the model."""
         return Event("corrected", {"withdrawn": True}, trial.number)
 
-    def added(self, rows: list[dict[str, Any]], left: Sequence[str]) -> Callable[[History], list[Event]]:
+    def added(
+        self,
+        lines: Sequence[Line | dict[str, Any]],
+        left: Sequence[str],
+        columns: Columns = None,
+        blank: str = "refuse",
+        occasion: Any = None,
+    ) -> Callable[[History], list[Event]]:
         """Check rows of past data; variables in `left` were not controlled then."""
-        space = self.space
+        reader, space = RowReader(columns, blank, occasion), self.space
         require(not isinstance(left, str), "Study.add(left=...)", "be a list of names", left)
         left = tuple(left)
         if left:
@@ -76,12 +110,13 @@ class Validator:
             strange = [name for name in left if name not in space.variables]
             require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
             space = space.controlling([name for name in space.decisions if name not in left])
-        read = [read_row(row, self._space_left(row, space), number) for number, row in enumerate(rows)]
+        rows = [Line(f"row {n}", each) if isinstance(each, dict) else each for n, each in enumerate(lines, start=1)]
+        entries = [reader.read(line, self._space_left(line.cells, space)) for line in rows]
 
         def choose(history: History) -> list[Event]:
             trials = [
-                Trial(len(history.trials) + place, decision, context, values, asked=False)
-                for place, (decision, context, values) in enumerate(read)
+                Trial(len(history.trials) + place, **entry._asdict(), asked=False)
+                for place, entry in enumerate(entries)
             ]
             return [Event.added(part) for part in _parts(trials)]
 
@@ -125,3 +160,9 @@ def _parts(trials: Sequence[Trial]) -> list[list[Trial]]:
         parts[-1].append(trial)
         length += own
     return parts
+
+
+def _further(sds: Sequence[float | None], occasion: str | None) -> dict[str, Any]:
+    """What an event says beyond the outcomes, where there is something to say."""
+    said: dict[str, Any] = {"sds": list(sds)} if sds else {}
+    return said if occasion is None else {**said, "occasion": occasion}

@@ -17,6 +17,7 @@ from allweather.integrations.ax.parameters import WHERE, Decisions
 from allweather.space import Space
 from allweather.space.variables import Context, Integer, Real, Variable
 from allweather.trials import Row, Trial, outcomes, plain
+from allweather.trials.reports import standard_errors
 
 Metrics = Mapping[str, float]
 DECIMALS = 10
@@ -37,6 +38,8 @@ class TrialHistory:
     """The metric that is optimised."""
     reported: Mapping[tuple[int, str], Metrics]
     """Metrics by trial index and arm name."""
+    errors: Mapping[tuple[int, str], float]
+    """Standard errors of the objective's metric, likewise, where they are known."""
 
     @classmethod
     def from_experiment(cls, experiment: Experiment, data: Data, contexts: Space) -> TrialHistory:
@@ -55,7 +58,8 @@ class TrialHistory:
         for name in contexts.variables:
             known = name in decisions.variables or name == objective
             require(not known, f"{WHERE}(space=...)", "not name a context like a parameter or the objective", name)
-        return cls(experiment, decisions, contexts, objective, _reported(data, {objective, *contexts.variables}))
+        reported, errors = _reported(data, objective, contexts)
+        return cls(experiment, decisions, contexts, objective, reported, errors)
 
     @property
     def space(self) -> Space:
@@ -90,7 +94,9 @@ class TrialHistory:
             avoided = trial.status in AVOIDED or trial.status.is_completed
             return Trial(number, decision, context, failed=avoided, expired=trial.status in GIVEN_UP)
         value = self._value(metrics, trial.index)
-        return Trial(number, decision, context, value or (), failed=value is None)
+        error = self.errors.get((trial.index, arm)) if value else None
+        sds = standard_errors(error, value or (), f"{WHERE}: standard error of trial {trial.index}")
+        return Trial(number, decision, context, value or (), failed=value is None, sds=sds)
 
     def _value(self, metrics: Metrics, index: int) -> tuple[float, ...] | None:
         """Return the outcome: empty as long as it is missing, None if it is not a finite number."""
@@ -145,21 +151,29 @@ def require_supported(experiment: Experiment) -> None:
     require(not others, WHERE, "have no auxiliary experiments, which it would ignore", list(others))
 
 
-def _reported(data: Data, names: set[str]) -> dict[tuple[int, str], dict[str, float]]:
-    """Return the latest value of each metric by trial and arm."""
+def _reported(
+    data: Data, objective: str, contexts: Space
+) -> tuple[dict[tuple[int, str], dict[str, float]], dict[tuple[int, str], float]]:
+    """Return the latest value of each metric by trial and arm, and the standard errors of the objective's."""
     found: dict[tuple[int, str], dict[str, float]] = {}
+    errors: dict[tuple[int, str], float] = {}
     table = data.df
     if "step" in table:
         table = table.sort_values("step", kind="stable", na_position="first")
     for row in table.to_dict("records"):
         name, index, sem = row["metric_name"], int(row["trial_index"]), row["sem"]
-        if name not in names:
+        if name != objective and name not in contexts.variables:
             continue
-        where = f"{WHERE}: metric {name!r} of trial {index}"
-        exact = sem is None or math.isnan(sem) or sem == 0
-        require(exact, where, "have no standard error, which it would ignore", sem)
-        found.setdefault((index, str(row["arm_name"])), {})[name] = _as_saved(float(row["mean"]))
-    return found
+        place = (index, str(row["arm_name"]))
+        known = sem is not None and math.isfinite(sem) and sem > 0  # Ax writes 0 for data without noise, or by habit
+        if name == objective:
+            errors.pop(place, None)
+            errors |= {place: _as_saved(float(sem))} if known else {}
+        else:
+            where = f"{WHERE}: metric {name!r} of trial {index}"
+            require(not known, where, "have no standard error, since it is a context", sem)
+        found.setdefault(place, {})[name] = _as_saved(float(row["mean"]))
+    return found, errors
 
 
 def _as_value(value: float, variable: Variable) -> float:

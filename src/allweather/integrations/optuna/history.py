@@ -14,9 +14,12 @@ from allweather.errors import InvalidInput, require
 from allweather.integrations.optuna.parameters import Parameter, decision_of, parameters
 from allweather.space import Space
 from allweather.trials import Row, Trial, outcomes, plain
+from allweather.trials.reports import occasion_name, standard_errors
 
 CONTEXT = "context"
 """User attribute of a trial that holds its context."""
+SD, OCCASION = "sd", "occasion"
+"""User attributes of a trial that hold the standard error of its outcome, and what it shares its context with."""
 LATE = "allweather:context:"
 """Prefix of user attributes of the study that hold contexts of finished trials, which Optuna makes read-only."""
 
@@ -74,7 +77,15 @@ class TrialHistory:
             except InvalidInput as error:
                 warnings.warn(f"{error}; it is treated as failed", stacklevel=2)
                 failed = True
-        return Trial(trial.number, decision, context, values, failed, expired=given_up)
+        return Trial(trial.number, decision, context, values, failed, expired=given_up, **self._further(trial, values))
+
+    def _further(self, trial: FrozenTrial, values: tuple[float, ...]) -> dict[str, Any]:
+        """Return standard error and occasion; an invalid one is left out with a warning."""
+        try:
+            return further(trial.user_attrs, values)
+        except InvalidInput as error:
+            warnings.warn(f"{error.within(f'trial {trial.number}')}; it is ignored", stacklevel=2)
+            return {}
 
     def _valid_context(self, trial: FrozenTrial) -> Row | None:
         """Return the context, or None with a warning if a complete trial has no valid one."""
@@ -105,6 +116,18 @@ class TrialHistory:
         except InvalidInput as error:
             warnings.warn(f"{error}: it is excluded from the model", stacklevel=2)
             return None
+
+
+def further(attributes: Mapping[str, Any], values: tuple[float, ...]) -> dict[str, Any]:
+    """Return the standard errors and the occasion among user attributes of a trial.
+
+    Args:
+        attributes: of the trial.
+        values: its outcomes.
+    """
+    where = 'trial.set_user_attr("{}", ...)'.format
+    sds = standard_errors(attributes.get(SD), values, where(SD)) if values else ()
+    return {"sds": sds, "occasion": occasion_name(attributes.get(OCCASION), where(OCCASION))}
 
 
 def learned(theirs: Sequence[FrozenTrial]) -> dict[str, Parameter]:

@@ -21,7 +21,7 @@ from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
 from allweather.integrations.options import StudyOptions, only_contexts, require_names
-from allweather.integrations.optuna.history import CONTEXT, LATE, TrialHistory, learned
+from allweather.integrations.optuna.history import CONTEXT, LATE, TrialHistory, further, learned
 from allweather.integrations.optuna.parameters import parameters
 from allweather.methods.composition import Composition
 from allweather.objectives import Objective
@@ -40,8 +40,10 @@ MAX_CONCURRENT = 7
 class AllweatherSampler(BaseSampler):
     """Sample decisions for an Optuna study whose outcomes depend on uncertain contexts.
 
-    Each trial reports its context by `trial.set_user_attr("context", {...})` before it is told. Running trials are
-    pending; failed and pruned ones are avoided. The sampler keeps no state: it reads the study's storage.
+    Each trial reports its context by `trial.set_user_attr("context", {...})` before it is told; also, where there is
+    one, the standard error of its outcome as `"sd"`, and a name as `"occasion"` that trials with the same context
+    share. Running trials are pending; failed and pruned ones are avoided. The sampler keeps no state: it reads the
+    study's storage.
 
     Example:
         >>> from allweather import Context, CVaR, Space
@@ -151,7 +153,10 @@ class AllweatherSampler(BaseSampler):
         where = f'trial.set_user_attr("{CONTEXT}", {{...}})'
         requirement = f"name {', '.join(self.space.contexts)} before trial {trial.number} is told"
         require(context is not None, where, requirement, None, remedy)
-        outcomes(list(values or ()), f"study.tell(value=...) of trial {trial.number}, which is treated as failed")
+        told = outcomes(
+            list(values or ()), f"study.tell(value=...) of trial {trial.number}, which is treated as failed"
+        )
+        further(trial.user_attrs, told)
 
     def reseed_rng(self) -> None:
         """Do nothing: random numbers depend on the seed and the trials only."""

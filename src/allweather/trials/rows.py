@@ -1,0 +1,163 @@
+"""Rows of past data: the cells of each as a decision, a context, outcomes, standard errors and an occasion."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from allweather._utils.formatting import parsed_number
+from allweather.errors import InvalidInput, is_number, name_mismatch, require
+from allweather.space import Space
+from allweather.space.variables import Choice, Context, Integer, Value, Variable
+from allweather.trials.reports import occasion_name, standard_errors
+from allweather.trials.tables import TABLE, Columns, Line, is_blank
+from allweather.trials.trial import outcomes, plain
+
+OWN_COLUMNS = ("trial", "state", "left", "cost")
+"""Columns of `Study.trials()` that are not read back."""
+FURTHER = ("sd", "occasion")
+"""Columns that a table may have beside those of the variables and `value`."""
+BLANK = ("refuse", "failed", "pending")
+
+
+class Entry(NamedTuple):
+    """A row of past data."""
+
+    decision: dict[str, Value]
+    context: dict[str, Value] | None
+    values: tuple[float, ...]
+    sds: tuple[float | None, ...] = ()
+    occasion: str | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class RowReader:
+    """Reads rows of a table: which columns, and what a row without outcome means."""
+
+    columns: Columns = None
+    blank: str = "refuse"
+    occasion: Any = None
+    """That of all rows, where the table has none."""
+
+    def __post_init__(self) -> None:
+        require(self.blank in BLANK, "Study.add(blank=...)", f"be one of {', '.join(BLANK)}", self.blank)
+        columns = self.columns
+        listed = columns is None or (isinstance(columns, Mapping | Sequence) and not isinstance(columns, str))
+        fits = listed and all(isinstance(name, str) for name in columns or ())
+        require(fits, "Study.add(columns=...)", 'be a list of names, or {"value": "name in the table"}', columns)
+        occasion_name(self.occasion, "Study.add(occasion=...)")
+
+    def read(self, line: Line, space: Space) -> Entry:
+        """Return what a row says; text is parsed by variable."""
+        where = f"{TABLE} {line.where}"
+        names = [*space.decisions, *space.contexts, "value"]
+        state = line.cells.get("state", "complete")
+        choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
+        require("state" in names or state == "complete", f"{where}, column 'state'", choose, state)
+        row = self._named(line.cells, names, where)
+        cells = _Cells(row, line, where)
+        decision = {name: cells.read(name, variable) for name, variable in space.decisions.items()}
+        context = self._context(cells, space)
+        value, sd = (cells.number(name) if name in row else None for name in ("value", "sd"))
+        no_outcome = is_blank(row["value"])
+        remedy = "say what rows without outcome are: `blank='failed'` or `blank='pending'` (option `--blank`)"
+        require(not no_outcome or self.blank != "refuse", cells.at("value"), "have an outcome", row["value"], remedy)
+        values = () if no_outcome else outcomes(value, cells.at("value"))
+        sds = standard_errors(sd, values, cells.at("sd")) if "sd" not in space.variables else ()
+        occasion = occasion_name(self.occasion, "Study.add(occasion=...)")
+        if "occasion" in row and "occasion" not in space.variables and not is_blank(row["occasion"]):
+            occasion = occasion_name(plain({"occasion": row["occasion"]})["occasion"], cells.at("occasion"))
+        return Entry(decision, context, values, sds, occasion, no_outcome and self.blank == "failed")
+
+    def _context(self, cells: _Cells, space: Space) -> dict[str, Value] | None:
+        """The context; None where rows may be unfinished and it is not known."""
+        missing = [name for name in space.contexts if is_blank(cells.row[name])]
+        if missing and self.blank != "refuse":
+            return None
+        return {name: cells.read(name, variable) for name, variable in space.contexts.items()}
+
+    def _named(self, cells: Mapping[str, Any], names: Sequence[str], where: str) -> dict[str, Any]:
+        """The cells that are read, by our names."""
+        given, columns = list(cells), self.columns
+        renamed = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns or ()}
+        known = [*names, *(name for name in FURTHER if name not in names)]
+        strange = [name for name in renamed if name not in known]
+        require(not strange, "Study.add(columns=...)", f"name columns among {', '.join(known)}", ", ".join(strange))
+        chosen = renamed if isinstance(columns, Sequence) else {name: name for name in known} | renamed
+        taken = {name: _find(header, given) for name, header in chosen.items()}
+        absent = [header for name, header in renamed.items() if taken[name] is None]
+        listed = ", ".join(map(str, given))
+        require(not absent, "Study.add(columns=...)", f"name columns of the table, {listed}", ", ".join(absent))
+        row = {name: cells[header] for name, header in taken.items() if header is not None}
+        if columns is None:
+            used = {*taken.values(), *(name for name in OWN_COLUMNS if name not in names)}
+            row |= {name: cell for name, cell in cells.items() if name not in used}
+        optional = [name for name in known if name not in names]
+        mismatch = name_mismatch(names, [name for name in row if name not in optional])
+        if mismatch:
+            raise InvalidInput(mismatch, where=where, remedy=_column_remedy(names, given))
+        return row
+
+
+class _Cells(NamedTuple):
+    """The cells of a row by our names, and where they are."""
+
+    row: dict[str, Any]
+    line: Line
+    where: str
+
+    def at(self, name: str) -> str:
+        return f"{self.where}, column {name!r}"
+
+    def read(self, name: str, variable: Variable) -> Value:
+        """The value of a variable, checked."""
+        inner, cell = variable.variable if isinstance(variable, Context) else variable, self.row[name]
+        if isinstance(inner, Choice):
+            by_name = {str(option): option for option in inner.options}
+            value = by_name.get(cell.strip(), cell) if isinstance(cell, str) else cell
+        else:
+            value = self.number(name)
+            whole = isinstance(inner, Integer) and is_number(value) and math.isfinite(value) and value == int(value)
+            value = int(value) if whole else value
+        variable.encode(value, self.at(name))
+        return plain({name: value})[name]
+
+    def number(self, name: str) -> Any:
+        """A cell as a number where it is one; a blank one is None."""
+        cell = self.row[name]
+        if is_blank(cell):
+            return None
+        if not isinstance(cell, str):
+            return cell
+        text = cell.strip()
+        comma = re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", text)
+        if comma and not self.line.decimal_comma:
+            remedy = "write a decimal point, or separate cells by semicolons"
+            raise InvalidInput(where=self.at(name), requirement="be a number", received=cell, remedy=remedy)
+        found = parsed_number(text.replace(",", ".") if comma else text)
+        return cell if found is None else found
+
+
+def _find(name: str, given: Sequence[str]) -> str | None:
+    """The header that means a name: the same, or but for case, spaces and a unit in brackets."""
+    if name in given:
+        return name
+    alike = [header for header in given if _simple(header) == _simple(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _simple(header: Any) -> str:
+    return re.sub(r"\s*[\[(][^\])]*[\])]\s*$", "", str(header)).strip().casefold()
+
+
+def _column_remedy(names: Sequence[str], given: Sequence[str]) -> str:
+    """Say which columns a table must have, and which one may be the outcome under another name."""
+    remedy = f"its columns must be exactly {', '.join(names)}"
+    others = [str(name) for name in given if name not in names and name not in ("trial", "state", "left")]
+    if "value" not in given and others:
+        remedy += f"; if {others[-1]!r} is the outcome, rename the column to 'value'"
+    return f"{remedy}; `columns=` (option `--column`) chooses and renames columns"
