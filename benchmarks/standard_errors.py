@@ -26,9 +26,9 @@ def regret(decision: aw.Row) -> float:
     return float(outcome(0.4, 0.7, AMBIENT).mean() - chosen.mean())
 
 
-def run(seed: int, told: bool, trials: int = TRIALS) -> float:
+def run(seed: int, told: bool, trials: int = TRIALS, initial: int | None = None) -> float:
     """The regret of the recommendation after some trials, with standard errors told or kept back."""
-    study, source = aw.Study(SPACE, seed=seed), np.random.default_rng(seed)
+    study, source = aw.Study(SPACE, seed=seed, initial=initial), np.random.default_rng(seed)
     for number in range(trials):
         sd, ambient = ERRORS[number % 2], float(source.random())
         trial = study.ask()

@@ -395,7 +395,7 @@ class TestAdd:
         [
             (lambda f: f.rename(columns={"demand": "demnd"}), "lacks 'demand' and has unknown 'demnd'"),
             (lambda f: f.drop(columns="value"), "lacks 'value'"),
-            (lambda f: f.assign(value=math.nan), "row 0"),
+            (lambda f: f.assign(value=math.nan), "row 1"),
             (lambda f: f.assign(demand=[*f["demand"][:-1], 3.0]), "row 11"),
             (lambda f: f.assign(order="lots"), "decision order"),
             (lambda f: "nowhere.csv", "nowhere.csv"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from torch import Tensor
@@ -22,6 +23,7 @@ from allweather.objectives import Objective
 from allweather.serialization import Spec, spec_of
 from allweather.serialization.checks import explained
 from allweather.space import LinearConstraint, Space
+from allweather.space.text import units_of
 from allweather.storage import Storage
 from allweather.storage.storage import open_session, resume_composition
 from allweather.storage.stored_study import StoredStudy
@@ -192,7 +194,8 @@ class Study(TrialLog):
         situation = Situation.of(self.space, context, forecast, "Study.recommend", self._validator.controlled)
         with self._computing():
             view = view_posterior(self._engine, self._history, situation, objective, "Study.recommend")
-            return view.recommendation(None if radii is None else checked_radii(radii))
+            found = view.recommendation(None if radii is None else checked_radii(radii))
+            return replace(found, units=units_of({name: self.space.variables[name] for name in found.decision}))
 
     def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
         """Return the posterior in the user's units, from which recommendations and figures are made.

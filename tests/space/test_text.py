@@ -1,7 +1,9 @@
 import pytest
 
+import allweather as aw
 from allweather import Choice, Context, Integer, InvalidInput, Real
-from allweather.space.text import assignments, describe, value
+from allweather.serialization import decode_space, encode_space
+from allweather.space.text import assignments, describe, heading, units_of, value
 
 VARIABLES = {"demand": Context(0, 9), "pots": Integer(1, 5), "wood": Choice("oak", 7, True), "dose": Real(0.1, 9, True)}
 
@@ -47,3 +49,16 @@ def test_a_fraction_is_left_for_the_variable_to_refuse():
 )
 def test_variables_in_a_few_words(variable, text):
     assert describe(variable) == text
+
+
+def test_units_are_shown_and_do_not_make_another_study():
+    space = aw.Space(dose=aw.Real(0, 9, unit="mg"), runs=aw.Integer(1, 4, unit="h"), heat=aw.Context(0, 40, unit="°C"))
+    assert units_of(space.variables) == {"dose": "mg", "runs": "h", "heat": "°C"}
+    assert describe(space.variables["heat"]) == "context, 0 to 40 °C"
+    assert heading("dose", space.variables["dose"]) == "dose (mg)"
+    plain = aw.Space(dose=aw.Real(0, 9), runs=aw.Integer(1, 4), heat=aw.Context(0, 40))
+    assert repr(space) == repr(plain)
+    assert space == plain
+    assert units_of(decode_space(encode_space(space), "test").variables) == units_of(space.variables)
+    with pytest.raises(aw.InvalidInput, match=r"Real\(unit=\.\.\.\)"):
+        aw.Real(0, 1, unit=" ")

@@ -30,7 +30,10 @@ def test_outcomes_weigh_as_much_as_they_are_precise():
 
 def test_equal_known_errors_are_the_same_as_noise_of_that_size():
     known = aw.GP(lengthscales=0.3, outputscale=1.0, mean=0.0)
-    both = [known.fit(Observations.of(X, C, Y, sds=[0.3] * 24)), replace(known, noise=0.3).fit(Observations.of(X, C, Y))]
+    both = [
+        known.fit(Observations.of(X, C, Y, sds=[0.3] * 24)),
+        replace(known, noise=0.3).fit(Observations.of(X, C, Y)),
+    ]
     moments = [posterior.field(C)(X[:3]) for posterior in both]
     assert torch.allclose(moments[0].mean, moments[1].mean)
     assert torch.allclose(moments[0].sd, moments[1].sd)
@@ -81,7 +84,7 @@ def test_botorch_models_take_all_or_none():
     with pytest.raises(aw.InvalidInput, match="standard error of every outcome, or of none"):
         missed(torch.where(SDS > 0.1, math.nan, SDS), aw.BoTorch(SingleTaskGP))
     with pytest.raises(aw.InvalidInput, match="takes no standard errors"):
-        missed(SDS, aw.BoTorch(lambda X, Y: SingleTaskGP(X, Y)))  # noqa: N803
+        missed(SDS, aw.BoTorch(lambda X, Y: SingleTaskGP(X, Y)))
 
 
 @pytest.mark.parametrize("sds", [[0.1], [-1.0] * 24, [math.inf] * 24])

@@ -70,7 +70,7 @@ def test_lines_are_those_of_the_file_also_after_a_cell_of_several_lines():
 )
 def test_broken_files_are_refused_by_line(text, message):
     with pytest.raises(aw.InvalidInput, match=message):
-        read_csv(text) if "\"" not in text else read_csv(text + "\0" * 200_000)
+        read_csv(text) if '"' not in text else read_csv(text + "\0" * 200_000)
 
 
 def test_numbers_are_read_as_everywhere(tmp_path):

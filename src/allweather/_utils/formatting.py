@@ -76,9 +76,15 @@ def brief(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else clean(str(value))
 
 
-def row(values: Mapping[str, Any] | None) -> str:
-    """Format named values on one line."""
-    return ", ".join(f"{clean(name)} = {brief(each)}" for name, each in (values or {}).items())
+def row(values: Mapping[str, Any] | None, units: Mapping[str, str] | None = None) -> str:
+    """Format named values on one line, with their units where they have one.
+
+    Example:
+        >>> row({"dose": 2.5, "wood": "oak"}, {"dose": "mg"})
+        'dose = 2.5 mg, wood = oak'
+    """
+    after = {name: f" {clean(unit)}" for name, unit in (units or {}).items()}
+    return ", ".join(f"{clean(name)} = {brief(each)}{after.get(name, '')}" for name, each in (values or {}).items())
 
 
 def plain(value: Any) -> Any:

@@ -20,7 +20,7 @@ from allweather.cli.objective_options import (
 )
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.errors import InvalidInput, require
-from allweather.space.text import assignments
+from allweather.space.text import assignments, units_of
 from allweather.space.variables import Variable
 from allweather.storage import Event
 from allweather.trials import Row, Trial, read_csv
@@ -84,7 +84,7 @@ def ask(
 
     def print_text() -> None:
         for trial in trials:
-            print_line(f"trial {trial.number}: {row(trial.decision)}{_cost(trial)}")
+            print_line(f"trial {trial.number}: {row(trial.decision, units_of(study.space.variables))}{_cost(trial)}")
         missing = [name for name in [*trials[0].left, *study.space.contexts] if known is None]
         options = "".join(f" --context {clean(name)}=..." for name in dict.fromkeys(missing))
         print_line(f"Then: allweather tell {trials[0].number} VALUE{options}{shared.again}")
@@ -118,7 +118,7 @@ def tell(
         _errors(sd),
         occasion,
     )
-    _print_trial(shared, stored.session.tell(trial, event))
+    _print_trial(shared, stored.session.tell(trial, event), variables)
 
 
 @app.command(context_settings=NEGATIVE_NUMBERS)
@@ -148,7 +148,7 @@ def correct(
         event: Any = lambda known: Event("corrected", {"withdrawn": True}, known.number)  # noqa: E731
     else:
         event = stored.validator.corrected(told, observed, realised, _errors(sd), occasion)
-    _print_trial(shared, stored.session.tell(trial, event))
+    _print_trial(shared, stored.session.tell(trial, event), variables)
 
 
 @app.command()
@@ -239,9 +239,10 @@ def _print_recommendation(best: Recommendation) -> None:
         print_line(f"Control {', '.join(best.control)} at a cost of {brief(best.cost)}; do not control the others.")
 
 
-def _print_trial(shared: SharedOptions, trial: Trial) -> None:
-    context = f" with {row(trial.context)}" if trial.context else ""
-    text = f"trial {trial.number} is {trial.state}: {row(trial.decision)} gave {outcome(trial)}{context}"
+def _print_trial(shared: SharedOptions, trial: Trial, variables: Mapping[str, Variable]) -> None:
+    units = units_of(variables)
+    context = f" with {row(trial.context, units)}" if trial.context else ""
+    text = f"trial {trial.number} is {trial.state}: {row(trial.decision, units)} gave {outcome(trial)}{context}"
     shared.print({"trial": fields(trial)}, lambda: print_line(text))
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 from allweather._utils.formatting import brief, clean, row
 from allweather.cli.app import app, console, print_line
 from allweather.cli.options import SharedOptions, with_study_options
-from allweather.space.text import describe
+from allweather.space.text import describe, heading, units_of
 from allweather.trials import Trial
 from allweather.trials.text import fields, outcome
 
@@ -61,13 +61,15 @@ def _print_study(stored: StoredStudy, trials: tuple[Trial, ...]) -> None:
     console.print(_table(stored, trials))
     pending = [trial for trial in everything if trial.state == "pending"]
     if pending:
-        print_line(f"Pending: {', '.join(f'{trial.number} ({row(trial.decision)})' for trial in pending[:5])}")
+        units = units_of(stored.space.variables)
+        print_line(f"Pending: {', '.join(f'{trial.number} ({row(trial.decision, units)})' for trial in pending[:5])}")
 
 
 def _table(stored: StoredStudy, trials: tuple[Trial, ...]) -> Table:
     names = list(stored.space.variables)
     cost = ["cost"] if stored.validator.controlled else []
-    table = Table("trial", "state", *(escape(clean(name)) for name in names), *cost, "value")
+    headings = [escape(clean(heading(name, variable))) for name, variable in stored.space.variables.items()]
+    table = Table("trial", "state", *headings, *cost, "value")
     for trial in trials:
         values = {**(trial.context or {}), **trial.decision}
         cells = [*(brief(values.get(name)) for name in names), *(brief(trial.cost) for _ in cost)]

@@ -14,7 +14,7 @@ from allweather.dashboard.errors import Forbidden, MalformedRequest
 from allweather.dashboard.studies import OpenStudy
 from allweather.errors import InvalidInput, require
 from allweather.space import Space
-from allweather.space.text import value
+from allweather.space.text import heading, value
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
 from allweather.storage.stored_study import StoredStudy
 from allweather.trials import Trial
@@ -62,7 +62,7 @@ class Field:
             return cls(name, label, "choice", options=tuple(map(str, inner.options)), text=text)
         limits: Any = inner
         kind = "integer" if isinstance(inner, Integer) else "number"
-        return cls(name, label, kind, limits.lower, limits.upper, text=text)
+        return cls(name, heading(label, inner), kind, limits.lower, limits.upper, text=text)
 
 
 @dataclass(frozen=True)

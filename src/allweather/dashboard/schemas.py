@@ -225,6 +225,7 @@ class RecommendationOut(Model):
         default=None, description="95% bound on what another decision gains; null if not known"
     )
     expected_gain: float | None = Field(default=None, description="expected gain of one more trial; null if not known")
+    units: dict[str, str] = Field(default={}, description="units of the decision's variables, where they have one")
     warning: str = Field(default="", description="why the recommendation should not be relied on, if there is a reason")
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -68,6 +68,8 @@ class Recommendation:
     """Why the recommendation should not be relied on, where there is a reason."""
     approximation: str = ""
     """What was approximated, in the interval or because there are many outcomes, where something was."""
+    units: Mapping[str, str] = field(default_factory=dict)
+    """The units of the decision's variables, of those that have one."""
 
     @property
     def gain_known(self) -> bool:
@@ -86,7 +88,7 @@ class Recommendation:
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unsaid}
         absent = [
             name
-            for name in ("possible_gain", "expected_gain", "warning", "approximation")
+            for name in ("possible_gain", "expected_gain", "warning", "approximation", "units")
             if not found[name] and found[name] != 0
         ]
         tables = {name: found[name].to_dict("records") for name in TABLES if name in found}
@@ -115,7 +117,8 @@ class Recommendation:
         return cls(**{**given, "interval": (low, high), "control": tuple(given.get("control", ()))})
 
     def __str__(self) -> str:
-        said = ", ".join(f"{name} = {_short(value)}" for name, value in self.decision.items())
+        after = {name: f" {unit}" for name, unit in self.units.items()}
+        said = ", ".join(f"{name} = {_short(value)}{after.get(name, '')}" for name, value in self.decision.items())
         low, high = self.interval
         found = f"objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g})"
         if not math.isfinite(self.value):

@@ -12,6 +12,7 @@ from allweather.plots.axes import inner, is_log, is_numeric, place, require_cont
 from allweather.plots.labels import distance_label, format_row, format_value
 from allweather.plots.marks import GREY, SKY, VERMILLION, Bars, Dots, Line, Mark, Panel
 from allweather.plots.picture import Picture
+from allweather.space.text import heading
 from allweather.space.variables import Choice, Integer, Variable
 from allweather.study import Study
 
@@ -45,7 +46,9 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
     panels = []
     for name, variable in outlook.space.contexts.items():
         marks = _numbers(variable, name, table, seen) if _binned(variable) else _bars(variable, name, table, seen)
-        panels.append(Panel(f"Distribution of {name}", name, "probability (%)", marks, log_x=is_log(variable)))
+        panels.append(
+            Panel(f"Distribution of {name}", heading(name, variable), "probability (%)", marks, log_x=is_log(variable))
+        )
     says = (
         f"Observed contexts, their reference distribution, and the worst case for the recommended decision, "
         f"{format_row(best.decision)}, within {format_value(best.radius)} in {distance_label(outlook.distance)}."

@@ -11,6 +11,7 @@ from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, place
 from allweather.plots.labels import format_row, format_value, objective_label
 from allweather.plots.marks import BLUE, VERMILLION, Dots, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
+from allweather.space.text import heading
 from allweather.space.variables import Value, Variable
 from allweather.study import Study
 
@@ -68,7 +69,7 @@ def _panel(outlook: Outlook, name: str, variable: Variable, label: str) -> Panel
             Dots(x, middle, "objective", BLUE),
             Dots(x, mean, "mean outcome", VERMILLION, "diamond"),
         )
-    return Panel(f"Objective versus {name}", name, label, marks, log_x=is_log(variable))
+    return Panel(f"Objective versus {name}", heading(name, variable), label, marks, log_x=is_log(variable))
 
 
 def _allowed(outlook: Outlook, name: str, values: list[Value]) -> list[Value]:

@@ -13,6 +13,7 @@ from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, place
 from allweather.plots.labels import format_row, format_value
 from allweather.plots.marks import BLACK, BLUE, VERMILLION, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
+from allweather.space.text import heading
 from allweather.space.variables import Value
 from allweather.study import Study
 
@@ -79,7 +80,13 @@ def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Pictur
     logs: dict[str, Any] = {"log_x": is_log(x), "log_y": is_log(y)}
 
     def panel(title: str, values: np.ndarray, name: str) -> Panel:
-        return Panel(title, across, up, (Heat(places(x, xs), places(y, ys), values.T, name), seen, at), **logs)
+        return Panel(
+            title,
+            heading(across, x),
+            heading(up, y),
+            (Heat(places(x, xs), places(y, ys), values.T, name), seen, at),
+            **logs,
+        )
 
     rest = {name: value for name, value in {**outlook.decision, **typical}.items() if name not in (across, up)}
     held = f", at {format_row(rest)}" if rest else ""

@@ -41,11 +41,15 @@ def _encode_variable(name: str, variable: Variable) -> dict[str, Any]:
     if isinstance(variable, Choice):
         return {"type": "choice", "options": encode_value(name, variable.options)}
     if isinstance(variable, Integer):
-        return {"type": "integer", "lower": int(variable.lower), "upper": int(variable.upper)}
+        return {"type": "integer", "lower": int(variable.lower), "upper": int(variable.upper), **_unit(variable)}
     if isinstance(variable, Real):
         bounds = {"lower": encode_value(name, variable.lower), "upper": encode_value(name, variable.upper)}
-        return {**bounds, "log": True} if variable.log else bounds
+        return {**bounds, **({"log": True} if variable.log else {}), **_unit(variable)}
     raise no_plain_form(name, variable)
+
+
+def _unit(variable: Real | Integer) -> dict[str, str]:
+    return {"unit": variable.unit} if variable.unit else {}
 
 
 def decode_variable(name: str, table: Any, where: str) -> Variable:
@@ -71,9 +75,9 @@ def decode_variable(name: str, table: Any, where: str) -> Variable:
             read(table, where, {"options": LIST}, shared)
             made = Choice(*table["options"])
         elif kind == "integer":
-            read(table, where, {"lower": WHOLE, "upper": WHOLE}, shared)
-            made = Integer(table["lower"], table["upper"])
+            read(table, where, {"lower": WHOLE, "upper": WHOLE}, {**shared, "unit": WORD})
+            made = Integer(table["lower"], table["upper"], table.get("unit", ""))
         else:
-            read(table, where, {"lower": NUMBER, "upper": NUMBER}, {**shared, "log": TRUTH})
-            made = Real(table["lower"], table["upper"], table.get("log", False))
+            read(table, where, {"lower": NUMBER, "upper": NUMBER}, {**shared, "log": TRUTH, "unit": WORD})
+            made = Real(table["lower"], table["upper"], table.get("log", False), table.get("unit", ""))
     return Context(made) if table.get("context", False) else made

@@ -78,4 +78,33 @@ def describe(variable: Variable) -> str:
         return f"{role}, {' | '.join(str(option) for option in inner.options)}"
     limits: Any = inner
     kind = "integer, " if isinstance(inner, Integer) else "log scale, " if limits.log else ""
-    return f"{role}, {kind}{limits.lower:g} to {limits.upper:g}"
+    unit = f" {limits.unit}" if limits.unit else ""
+    return f"{role}, {kind}{limits.lower:g} to {limits.upper:g}{unit}"
+
+
+def unit_of(variable: Variable) -> str:
+    """Return the unit of a variable, empty where it has none."""
+    return str(getattr(variable.variable if isinstance(variable, Context) else variable, "unit", ""))
+
+
+def units_of(variables: Mapping[str, Variable]) -> dict[str, str]:
+    """Return the units of variables by name, of those that have one.
+
+    Example:
+        >>> from allweather.space.variables import Real
+        >>> units_of({"dose": Real(0, 9, unit="mg"), "share": Real(0, 1)})
+        {'dose': 'mg'}
+    """
+    found = {name: unit_of(variable) for name, variable in variables.items()}
+    return {name: unit for name, unit in found.items() if unit}
+
+
+def heading(name: str, variable: Variable | None) -> str:
+    """Return the name of a column or an axis, with the unit of its variable.
+
+    Example:
+        >>> heading("dose", Context(0, 9, unit="mg"))
+        'dose (mg)'
+    """
+    unit = "" if variable is None else unit_of(variable)
+    return f"{name} ({unit})" if unit else name

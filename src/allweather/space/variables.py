@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ MOST_ORDERS = 300
 """Of magnitude, on a logarithmic scale: the ratio of the bounds is a finite number."""
 LONGEST_OPTION = 1000
 """Characters of an option."""
+LONGEST_UNIT = 30
 
 
 class Variable(ABC):
@@ -60,6 +61,8 @@ class Real(Variable):
     lower: float
     upper: float
     log: bool = False
+    unit: str = field(default="", repr=False, compare=False)
+    """Shown beside the name in tables, figures and texts; a study may be opened with another one."""
 
     def __post_init__(self) -> None:
         _require_bounds(self)
@@ -99,6 +102,8 @@ class Integer(Variable):
 
     lower: int
     upper: int
+    unit: str = field(default="", repr=False, compare=False)
+    """Shown beside the name in tables, figures and texts."""
 
     def __post_init__(self) -> None:
         _require_bounds(self)
@@ -176,13 +181,14 @@ class Context(Variable):
 
     variable: Variable
 
-    def __init__(self, lower: float | Variable, upper: float | None = None) -> None:
+    def __init__(self, lower: float | Variable, upper: float | None = None, unit: str = "") -> None:
         if isinstance(lower, Variable):
-            require(upper is None and not isinstance(lower, Context), "Context(...)", "wrap one variable", lower)
+            alone = upper is None and not isinstance(lower, Context) and not unit
+            require(alone, "Context(...)", "wrap one variable, which has the unit", lower)
             variable = lower
         else:
             require(upper is not None, "Context(lower, upper)", "have two bounds", (lower, upper))
-            variable = Real(lower, upper)  # type: ignore[arg-type]
+            variable = Real(lower, upper, unit=unit)  # type: ignore[arg-type]
         object.__setattr__(self, "variable", variable)
 
     @property
@@ -210,6 +216,10 @@ def _require_bounds(variable: Real | Integer) -> None:
     bounds = (variable.lower, variable.upper)
     numbers = all(is_number(b) and abs(b) <= LARGEST and math.isfinite(b) for b in bounds)
     require(numbers and bounds[0] < bounds[1], where, "be finite, lower below upper", bounds)
+    unit = variable.unit
+    fits = isinstance(unit, str) and unit.isprintable() and unit == unit.strip() and len(unit) <= LONGEST_UNIT
+    where_unit = f"{type(variable).__name__}(unit=...)"
+    require(fits, where_unit, f"be up to {LONGEST_UNIT} characters, such as kg", unit)
     width = float(bounds[1]) - float(bounds[0])
     steps = math.isfinite(width) and width >= 1000 * math.ulp(max(abs(float(b)) for b in bounds))
     whole = isinstance(variable, Integer) and max(abs(b) for b in bounds) <= 2**53
