@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Finite,
         Forecast,
         Ignored,
+        Independent,
         Known,
         LearnedModel,
         MeanBox,
@@ -116,7 +117,7 @@ deprecated.install()
 _NAMES = {
     "acquisition": "UCB Acquisition Belief ExpectedImprovement FourierThompson ObjectiveUCB Random Thompson",
     "contexts": (
-        "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Known LearnedModel "
+        "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Independent Known LearnedModel "
         "MeanBox Reference Uniform truncated_normal"
     ),
     "distances": "KL MMD ChiSquared Distance Phi TotalVariation Wasserstein Worst worst_case",
@@ -197,6 +198,7 @@ __all__ = [
     "GeneralAtUpper",
     "GeneralByDifference",
     "Ignored",
+    "Independent",
     "InformationGainWidth",
     "InformationPerCost",
     "Integer",

@@ -157,7 +157,7 @@ class Study(TrialLog):
 
         Args:
             n: how many trials to return as a list; a single trial if not given.
-            context: the context, if it is known before the decision.
+            context: the context, or some of its variables, if they are known before the decision.
             forecast: the context's distribution for this decision only, e.g. `Finite(...)` or `Known(...)`.
             same_context: whether the trials will share their context, as the runs of one day do: they are one
                 occasion, which counts once in the context's law, and whose context is told once.
@@ -187,7 +187,7 @@ class Study(TrialLog):
 
         Args:
             objective: another objective than the study's.
-            context: the context, if it is known.
+            context: the context, or some of its variables, if they are known.
             forecast: a context distribution to recommend for, instead of the context model's.
             radii: where the robustness curve is evaluated.
         """

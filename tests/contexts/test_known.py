@@ -87,7 +87,7 @@ def test_dependent_variables_from_a_joint_sampler():
         (lambda: Known({"c": scipy.stats.norm()}).on(Space(a=Context(0, 1)).contexts), "name exactly"),
         (
             lambda: Known(scipy.stats.norm()).on(Space(lot=Context(Choice("A", "B"))).contexts),
-            "real variable",
+            "shares of options",
         ),
         (
             lambda: draw(Known(lambda n, g: g.uniform(size=(n, 2))).on(Space(a=Context(0, 1)).contexts)),

@@ -1,11 +1,13 @@
 """Belief about the context: each model turns what was seen into a weighted set of points, the `Reference`."""
 
 from allweather.contexts.base import ContextModel, Reference, fitted
+from allweather.contexts.conditional import Conditional
 from allweather.contexts.discretised import Discretised
 from allweather.contexts.empirical import Drifting, Empirical
 from allweather.contexts.finite import Finite
 from allweather.contexts.forecast import Forecast
 from allweather.contexts.ignored import Ignored
+from allweather.contexts.independent import Independent
 from allweather.contexts.kde import KDE
 from allweather.contexts.known import Known
 from allweather.contexts.learned import LearnedModel
@@ -14,6 +16,7 @@ from allweather.contexts.truncated import truncated_normal
 
 __all__ = [
     "KDE",
+    "Conditional",
     "ContextModel",
     "Discretised",
     "Drifting",
@@ -21,6 +24,7 @@ __all__ = [
     "Finite",
     "Forecast",
     "Ignored",
+    "Independent",
     "Known",
     "LearnedModel",
     "MeanBox",

@@ -74,6 +74,11 @@ class Reference(NamedTuple):
 class ContextModel(Named, ABC):
     """Belief about the context: turns the contexts seen so far into a `Reference`."""
 
+    @property
+    def independent(self) -> bool:
+        """Whether the variables are independent of each other: to know some says nothing about the others."""
+        return False
+
     @abstractmethod
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The belief at this step.

@@ -47,8 +47,12 @@ class Discretised(LearnedModel):
 
     def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
         """Point masses at the nearest points of the grid."""
+        return point_masses(self.component_points(contexts), points)
+
+    def component_points(self, contexts: Tensor) -> Tensor:
+        """The nearest points of the grid."""
         steps = self._side(contexts.shape[1]) - 1
-        return point_masses((contexts * steps).round() / steps, points)
+        return (contexts * steps).round() / steps
 
     def _side(self, d: int) -> int:
         """Points of the grid along each of d dimensions."""

@@ -49,6 +49,11 @@ class Forecast(ContextModel):
         """What is given speaks about everything; these variables of it."""
         return replace(self, part=(tuple(names), tuple(everything)))
 
+    @property
+    def independent(self) -> bool:
+        """Whether the distribution given has independent variables."""
+        return self.distribution is not None and self.distribution.independent
+
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The reference of the distribution given for this step."""
         return self._given_at(step).reference(contexts, step, generator)

@@ -100,9 +100,19 @@ class KDE(LearnedModel):
 
     def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
         """The kernel around each context, reflected or clipped at the bounds; a point mass in the other columns."""
+        return self._log_kernel(contexts, points, torch.ones(contexts.shape[1], dtype=torch.bool))
+
+    def log_marginal(
+        self, contexts: Tensor, points: Tensor, columns: Tensor, smooth: Tensor, exact: bool = False
+    ) -> Tensor:
+        """The kernel in some columns."""
+        return self._log_kernel(contexts, points, columns)
+
+    def _log_kernel(self, contexts: Tensor, points: Tensor, columns: Tensor) -> Tensor:
         width = self.bandwidths(contexts)
-        smoothed = width > EQUAL  # equal numbers may deviate from their mean by rounding
-        total = point_masses(contexts[:, ~smoothed], points[:, ~smoothed])
+        smoothed = (width > EQUAL) & columns  # equal numbers may deviate from their mean by rounding
+        kept = columns & ~smoothed
+        total = point_masses(contexts[:, kept], points[:, kept])
         kernel = _log_clipped if self.bounds == "clip" else _log_reflected
         for column in smoothed.nonzero()[:, 0].tolist():
             total = total + kernel(contexts[:, column, None], points[:, column], float(width[column]))

@@ -12,8 +12,9 @@ from torch import Generator, Tensor
 
 from allweather._utils.tensors import as_tensor
 from allweather.contexts.base import ContextModel, Reference, sobol, with_unseen
-from allweather.errors import MOST, InvalidInput, require, require_count
-from allweather.space import Box, Context, Real
+from allweather.errors import MOST, InvalidInput, is_number, require, require_count
+from allweather.space import Box, Choice, Context, Integer, Real
+from allweather.space.variables import Value, Variable
 
 Sampler = Callable[[int, np.random.Generator], Any]
 """A joint sampler: how many rows, and the generator to draw them with."""
@@ -26,6 +27,8 @@ class Known(ContextModel):
     The law is one frozen SciPy law for a single context variable; a sequence of them, or a dictionary by name, for
     independent variables; or, for dependent ones, a joint sampler `sampler(n, generator) -> (n, d_c)`. It speaks
     the user's units once `on` was called, else the unit cube. Draws outside the box are clipped to it, as in kde.
+
+    Integers have a SciPy law too, discrete or rounded; a choice has shares: `Known({"lot": {"A": 0.3, "B": 0.7}})`.
 
     Example:
         >>> import scipy.stats
@@ -45,14 +48,27 @@ class Known(ContextModel):
     def __post_init__(self) -> None:
         require_count(self.samples, "Known(samples=...)", low=1, high=MOST)
         require_count(self.unseen, "Known(unseen=...)", high=MOST)
+        if isinstance(self.law, Mapping):
+            laws = {name: Shares.of(law) if isinstance(law, Mapping) else law for name, law in self.law.items()}
+            object.__setattr__(self, "law", laws)
         if not _is_sampler(self.law):
             self._laws()
+
+    @property
+    def independent(self) -> bool:
+        """Whether there is a law for each variable, and no joint sampler."""
+        return not _is_sampler(self.law)
 
     def _on(self, box: Box) -> Self:
         """The same law, read in the units of `box`."""
         for name, variable in box.items():
-            inner = variable.variable if isinstance(variable, Context) else variable
-            require(isinstance(inner, Real), f"Known(law=...) of {name}", "be over a real variable", inner)
+            inner = _inner(variable)
+            law = self.law.get(name) if isinstance(self.law, Mapping) else None
+            if isinstance(law, Shares) or isinstance(inner, Choice):
+                fits = isinstance(law, Shares) and isinstance(inner, Choice)
+                require(fits, f"Known(law=...) of {name}", "be shares of options where it is a choice", inner)
+                for option in law.options if isinstance(law, Shares) else ():
+                    inner.encode(option, f"Known(law=...) of {name}")
         if isinstance(self.law, Mapping):
             require(set(self.law) == set(box), "Known(law=...)", f"name exactly {list(box)}", list(self.law))
         elif not _is_sampler(self.law):
@@ -113,9 +129,12 @@ class Known(ContextModel):
     def _to_unit(self, draws: np.ndarray) -> Tensor:
         if self.box is None:
             return as_tensor(np.clip(draws, 0, 1), "Known(law=...)")
-        reals = [variable.variable if isinstance(variable, Context) else variable for variable in self.box.values()]
-        columns = [real.to_unit(draws[:, i]) for i, real in enumerate(reals) if isinstance(real, Real)]
-        return as_tensor(np.stack(columns, axis=1), "Known(law=...)")
+        laws = self.law if isinstance(self.law, Mapping) else {}
+        columns = [
+            _unit_columns(_inner(variable), laws.get(name), draws[:, place])
+            for place, (name, variable) in enumerate(self.box.items())
+        ]
+        return as_tensor(np.concatenate(columns, axis=1), "Known(law=...)")
 
     def _laws(self) -> list[Any]:
         if isinstance(self.law, Mapping):
@@ -135,6 +154,44 @@ class Known(ContextModel):
                     f"got {law!r:.80}; a distribution is frozen by calling it: `scipy.stats.norm(0.5, 0.1)`"
                 )
         return laws
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Probabilities of the options of a choice."""
+
+    options: tuple[Value, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, table: Mapping[Value, float]) -> Shares:
+        """Options with their probabilities, which sum to 1."""
+        numbers = all(is_number(share) and share >= 0 for share in table.values())
+        fits = numbers and len(table) > 0 and abs(sum(table.values()) - 1) < 1e-9
+        require(fits, "Known(law=...)", "have shares of at least 0 that sum to 1", dict(table))
+        return cls(tuple(table), tuple(float(share) for share in table.values()))
+
+    def ppf(self, uniform: np.ndarray) -> np.ndarray:
+        """Places of options, for uniform numbers."""
+        ends = np.cumsum(self.weights)
+        places = np.searchsorted(ends, uniform * ends[-1]).clip(0, len(self.options) - 1)
+        return np.asarray(places, dtype=np.float64)
+
+
+def _inner(variable: Variable) -> Variable:
+    return variable.variable if isinstance(variable, Context) else variable
+
+
+def _unit_columns(variable: Variable, law: Any, draws: np.ndarray) -> np.ndarray:
+    """Columns (n, columns) of the unit cube of a variable's draws (n,)."""
+    if isinstance(law, Shares):
+        options = np.array([variable.encode(option, "Known(law=...)") for option in law.options])
+        return np.asarray(options[draws.astype(int)])
+    if isinstance(variable, Integer):
+        whole = np.clip(np.rint(draws), variable.lower, variable.upper)
+        return np.asarray((whole - variable.lower) / (variable.upper - variable.lower))[:, None]
+    assert isinstance(variable, Real)
+    return variable.to_unit(draws)[:, None]
 
 
 def _is_sampler(law: Any) -> bool:

@@ -37,6 +37,34 @@ class LearnedModel(ContextModel):
     def log_component(self, contexts: Tensor, points: Tensor) -> Tensor:
         """Log density (t, n) of each context's component at each point, up to a constant per point."""
 
+    def log_marginal(
+        self, contexts: Tensor, points: Tensor, columns: Tensor, smooth: Tensor, exact: bool = False
+    ) -> Tensor:
+        """Log density (t, n) of each context's component in some columns, up to a constant.
+
+        Point masses are smoothed in real columns, as wide as Silverman's rule says, where they are compared with known
+        values; not where they are compared with points of the reference.
+
+        Args:
+            contexts: (t, d_c) contexts seen.
+            points: (n, d_c) where the density is wanted.
+            columns: (d_c,) which columns count.
+            smooth: (d_c,) which columns are those of real variables.
+            exact: whether point masses stay point masses.
+        """
+        blurred = columns & smooth & (contexts.std(0, correction=0) > EQUAL) & (not exact)
+        kept = columns & ~blurred
+        total = point_masses(self.component_points(contexts)[:, kept], points[:, kept])
+        width = 1.06 * contexts.std(0, correction=0) * len(contexts) ** -0.2
+        for column in blurred.nonzero()[:, 0].tolist():
+            apart = (points[:, column] - contexts[:, column, None]) / width[column]
+            total = total - 0.5 * apart.square()
+        return total
+
+    def component_points(self, contexts: Tensor) -> Tensor:
+        """Where the component of each context (t, d_c) is, for point masses: at the context itself."""
+        return contexts
+
     def resample(self, contexts: Tensor, reference: Reference, count: int, generator: Generator) -> Tensor:
         """Bayesian bootstrap draws (count, n) of the reference's weights.
 

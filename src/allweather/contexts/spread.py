@@ -26,6 +26,11 @@ class Uniform(ContextModel):
     def __post_init__(self) -> None:
         require_count(self.samples, "Uniform(samples=...)", low=1, high=MOST)
 
+    @property
+    def independent(self) -> bool:
+        """The uniform law of a box is that of its sides."""
+        return True
+
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Sobol points of the box, equally weighted."""
         return _equal(sobol(self.samples, contexts.shape[1], generator))
@@ -50,6 +55,11 @@ class MeanBox(ContextModel):
 
     def __post_init__(self) -> None:
         require_count(self.samples, "MeanBox(samples=...)", low=1, high=MOST)
+
+    @property
+    def independent(self) -> bool:
+        """The uniform law of a box is that of its sides."""
+        return True
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Sobol points of the box `mean +- standard deviation`, equally weighted."""

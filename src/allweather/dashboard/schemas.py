@@ -129,6 +129,7 @@ class TrialOut(Model):
     values: list[float]
     sds: list[float | None] = Field(default=[], description="standard errors of the outcomes, null where not known")
     occasion: str | None = Field(default=None, description="what trials with the same context share")
+    partial: dict[str, Any] = Field(default={}, description="the part of the context that is known, until all of it is")
     left: list[str] = Field(default=[], description="with control sets: variables that are not controlled")
     cost: float | None = Field(default=None, description="with control sets: its cost")
 

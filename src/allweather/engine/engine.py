@@ -12,7 +12,8 @@ from torch import Generator, Tensor
 from allweather._utils.timing import Stopwatch
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Best, Search
-from allweather.contexts import ContextModel, Forecast, Reference
+from allweather.contexts import Conditional, ContextModel, Forecast, Reference
+from allweather.contexts.conditional import real_columns
 from allweather.engine.check import Check, check_model
 from allweather.engine.choice import likely_best
 from allweather.engine.condensed import Expected
@@ -43,6 +44,8 @@ class Situation(NamedTuple):
     """(1, d_c) the context itself."""
     forecast: ContextModel | None = None
     """Its distribution for this decision."""
+    known: Tensor | None = None
+    """(d_c,) the part of the context that is known, NaN elsewhere."""
 
     @classmethod
     def of(
@@ -52,10 +55,14 @@ class Situation(NamedTuple):
         given = next((each for each in (context, forecast) if each is not None), None)
         fits = given is None or not controlled
         require(fits, f"{where}(context=..., forecast=...)", "not be given with control sets", given)
-        both = context is not None and forecast is not None
+        some = context is not None and not isinstance(context, str) and any(n not in context for n in space.contexts)
+        partly = bool(context) and some and all(name in space.contexts for name in context or ())
+        both = context is not None and forecast is not None and not partly
         require(not both, f"{where}(context=..., forecast=...)", "not both be given", (context, forecast))
         fits = forecast is None or isinstance(forecast, ContextModel)
         require(fits, f"{where}(forecast=...)", "be a context model such as Finite(...)", forecast)
+        if context is not None and partly:
+            return cls(None, forecast, space.contexts.encode_partly(context))
         return cls(None if context is None else space.contexts.encode(context), forecast)
 
 
@@ -75,16 +82,18 @@ class Plan(NamedTuple):
         return cls(space.decisions.decode(decision[None])[0], fitted)
 
     def trial(self, history: History, context: Row | None = None, occasion: str | None = None) -> Trial:
-        """Return the next trial of a history: this plan, with the context if it is known, and its occasion."""
+        """Return the next trial of a history: this plan, with what is known of the context, and its occasion."""
+        partly = context is not None and any(name not in context for name in history.space.contexts)
         return Trial(
             number=len(history.trials),
             decision=self.decision,
-            context=context,
+            context=None if partly else context,
             fitted=self.fitted,
             revision=history.revision,
             left=self.left,
             cost=self.cost,
             occasion=occasion,
+            partial=context if partly else None,
         )
 
 
@@ -193,7 +202,10 @@ class Engine:
         with self.watch("reference"):
             if situation.context is None or parts.context is None:
                 model = parts.context_model(situation.forecast)
-                reference = parts.reference(observations, step, generator, situation.forecast)
+                if model is not None and situation.known is not None:
+                    model = Conditional(model, situation.known, real_columns(history.space.contexts))
+                given = situation.forecast if situation.known is None else model
+                reference = parts.reference(observations, step, generator, given)
             else:  # the context is certain: the objective is the outcome itself
                 model, reference = None, Reference(situation.context, torch.ones(1, dtype=torch.float64))
                 parts = replace(parts, objective=Expectation())

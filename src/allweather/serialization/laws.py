@@ -10,10 +10,13 @@ import numpy as np
 
 from allweather._utils.registry import unknown
 from allweather.contexts import truncated_normal
+from allweather.contexts.known import Shares
 from allweather.errors import is_number, require
-from allweather.serialization.checks import explained, no_plain_form
+from allweather.serialization.checks import LIST, WORD, explained, no_plain_form, read
 from allweather.serialization.values import encode_value
 
+SHARES = "shares"
+"""The law of a choice."""
 OURS = {"truncated_normal": truncated_normal}
 
 
@@ -42,6 +45,8 @@ def encode_laws(laws: Any) -> dict[str, Any]:
 
 def encode_law(law: Any) -> dict[str, Any]:
     """Return a frozen SciPy law as its name and parameters."""
+    if isinstance(law, Shares):
+        return {"name": SHARES, "options": list(law.options), "weights": list(law.weights)}
     import scipy.stats
 
     kind: Any = getattr(law, "dist", law)
@@ -82,6 +87,10 @@ def decode_law(table: Any, where: str) -> Any:
     require(isinstance(table, dict) and isinstance(table.get("name"), str), where, "be a table with a name", table)
     parameters = {key: value for key, value in table.items() if key != "name"}
     name = table["name"]
+    if name == SHARES:
+        read(table, where, {"name": WORD, "options": LIST, "weights": LIST})
+        with explained(where):
+            return Shares.of(dict(zip(table["options"], table["weights"], strict=True)))
     if name not in known_laws():
         raise unknown(f"{where}.name", name, known_laws())
     for key, value in parameters.items():

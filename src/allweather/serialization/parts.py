@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from allweather._utils.registry import Named, kebab, unknown
 from allweather.acquisition import Acquisition
-from allweather.contexts import ContextModel, Forecast
+from allweather.contexts import ContextModel, Forecast, Independent
 from allweather.distances import Distance
 from allweather.errors import InvalidInput, is_number, require
 from allweather.methods.control import Rule
@@ -84,6 +84,10 @@ def encode_part(key: str, part: Any) -> dict[str, Any]:
     name = kebab(kind.__name__)
     if members.get(name) is not kind or not kind.__module__.startswith("allweather."):
         raise no_plain_form(key, part)
+    if isinstance(part, Independent):
+        taken = "name" not in part.models
+        require(taken, key, "not be independent models of a variable called 'name'", list(part.models))
+        return {"name": name, **{each: encode_part(each, model) for each, model in part.models.items()}}
     return {"name": name, **encode_settings(part)}
 
 
@@ -168,6 +172,11 @@ def _decode(members: Mapping[str, Any], given: Any, where: str, version: int) ->
     kind = members.get(name) if isinstance(name, str) else None
     if kind is None:
         raise unknown(where, name, members)
+    if kind is Independent:
+        with explained(where):
+            return Independent(
+                **{each: decode_part("context", part, f"{where}.{each}", version) for each, part in table.items()}
+            )
     hints, needed = _settable(kind, where)
     for field in table:
         if field not in hints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,24 @@ class Box(Mapping[str, Variable]):
 
         encoded = self.check(rows)
         return torch.tensor(encoded, dtype=torch.float64).reshape(len(encoded), self.columns)
+
+    def encode_partly(self, row: Row) -> Tensor:
+        """Encode some of the variables as a point (columns,), NaN where nothing is given.
+
+        Example:
+            >>> Space(heat=Real(0, 4), wood=Choice("oak", "ash")).decisions.encode_partly({"heat": 1})
+            tensor([0.2500,    nan,    nan], dtype=torch.float64)
+        """
+        import torch
+
+        units = [
+            unit
+            for name, variable in self.variables
+            for unit in (
+                variable.encode(row[name], f"{self.role} {name}") if name in row else [math.nan] * variable.columns
+            )
+        ]
+        return torch.tensor(units, dtype=torch.float64)
 
     def check(self, rows: Row | Sequence[Row]) -> list[list[float]]:
         """Refuse rows that do not fit the variables; return their points as lists."""

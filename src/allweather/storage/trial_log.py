@@ -44,7 +44,8 @@ class TrialLog:
             value: the outcome, or a list of several where it was measured repeatedly.
             sd: the standard error of the outcome, if it is known; a list with one for each of several outcomes (None
                 where not known), or `"repeats"` for the standard deviation of three or more repeated outcomes.
-            context: the context that occurred; trials of the same occasion that wait for theirs get it too.
+            context: the context that occurred, or those of its variables that are known yet; trials of the same
+                occasion that wait for theirs get it too.
             decision: the decision that was really made, if it differs from the plan.
             failed: whether there will be no outcome; `ask` then avoids such decisions, `recommend` ignores the trial.
             occasion: a name or date that trials with the same context share, such as the runs of one day.

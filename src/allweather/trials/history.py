@@ -112,7 +112,7 @@ class History:
                 "occasion": trial.occasion,
                 "sd": _of_mean(trial),
                 **trial.decision,
-                **(trial.context or {}),
+                **(trial.context or trial.partial or {}),
                 "left": ", ".join(trial.left),
                 "cost": trial.cost,
                 "value": sum(trial.values) / len(trial.values) if trial.values else None,
@@ -142,6 +142,9 @@ class History:
         for row, trial in enumerate(trials):
             if trial.context is not None and contexts.shape[1]:
                 contexts[row] = self.space.contexts.encode(trial.context)[0]
+            elif trial.partial is not None:
+                known = self.space.contexts.encode_partly(trial.partial)
+                contexts[row] = torch.where(known.isnan(), contexts[row], known)
         return torch.cat([decisions, contexts], 1)
 
 

@@ -67,6 +67,7 @@ def apply_event(trial: Trial, event: Event) -> Trial:
             data.get("failed", False),
             tuple(data.get("sds", ())),
             data.get("occasion"),
+            data.get("partial"),
         )
     if event.kind == "expired":
         return replace(trial, expired=True)

@@ -27,4 +27,5 @@ def fields(trial: Trial) -> dict[str, Any]:
     said |= {"context": data["context"], "values": list(data["values"])}
     said |= {"sds": list(trial.sds)} if trial.sds else {}
     said |= {} if trial.occasion is None else {"occasion": trial.occasion}
+    said |= {} if trial.partial is None else {"partial": dict(trial.partial)}
     return said if trial.cost is None else {**said, "left": list(data["left"]), "cost": trial.cost}

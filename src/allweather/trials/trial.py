@@ -71,15 +71,19 @@ class Trial:
     """The revision of the history when it was asked for."""
     study: str = field(default="", repr=False, compare=False)
     """The key of the study that returned it: told to another study, it is refused. Not stored."""
-    sds: tuple[float | None, ...] = ()
+    sds: tuple[float | None, ...] = field(default=(), repr=False)
     """The standard errors of the outcomes, one each, None where not known; empty where none is known."""
-    occasion: str | None = None
+    occasion: str | None = field(default=None, repr=False)
     """What it shares its context with: all trials of one occasion count once in the context's law."""
+    partial: Row | None = field(default=None, repr=False)
+    """The part of the context that is known, until all of it is."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decision", Frozen(self.decision))
         if self.context is not None:
             object.__setattr__(self, "context", Frozen(self.context))
+        if self.partial is not None:
+            object.__setattr__(self, "partial", Frozen(self.partial))
         object.__setattr__(self, "left", tuple(self.left))
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,6 +129,7 @@ class Trial:
         failed: bool = False,
         sds: tuple[float | None, ...] = (),
         occasion: str | None = None,
+        partial: Row | None = None,
     ) -> Trial:
         """Return this trial with what was told; what was told before stays."""
         where = f"Study.tell(trial={self.number})"
@@ -148,7 +153,14 @@ class Trial:
             failed=failed or self.failed,
             sds=sds or self.sds,
             occasion=occasion or self.occasion,
+            partial=self._partial(context, partial),
         )
+
+    def _partial(self, context: Row | None, partial: Row | None) -> Row | None:
+        """The known part of the context once more is told; none once all of it is known."""
+        if context is not None or self.context is not None:
+            return None
+        return {**(self.partial or {}), **partial} if partial else self.partial
 
     def noise(self) -> tuple[float, ...]:
         """The standard error of each outcome, NaN where not known."""

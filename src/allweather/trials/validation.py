@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from allweather.errors import InvalidInput, require
-from allweather.space import Space
+from allweather.space import Box, Space
 from allweather.trials.events import Event
 from allweather.trials.history import History
 from allweather.trials.reports import StandardErrors, occasion_name, reported_outcomes, standard_errors
@@ -138,8 +138,20 @@ class Validator:
         return self.space.controlling(list(trial.decision)) if self.controlled else self.space
 
     def _checked(self, trial: Trial, context: Row | None, decision: Row | None) -> dict[str, Any]:
-        """A context and a decision as plain rows, refused where they do not fit the variables."""
+        """A context and a decision as plain rows, refused where they do not fit the variables.
+
+        With some variables of the context it is `partial`, unless the others were told before.
+        """
         space, checked = self._space_of(trial), dict[str, Any]()
+        if context and isinstance(context, Mapping):
+            known = trial.context or trial.partial or {}
+            again = [name for name in context if name in (trial.partial or {}) and known[name] != context[name]]
+            where = f"Study.tell(trial={trial.number}): context"
+            require(not again, where, "be told once", f"{again} again", "withdraw the trial if it was wrong")
+            whole = {**known, **context}
+            if any(name not in whole for name in space.contexts):
+                return self._checked(trial, None, decision) | {"partial": plain(partly(context, space.contexts))}
+            context = whole
         for what, row, box in (("context", context, space.contexts), ("decision", decision, space.decisions)):
             if row is not None:
                 box.check(row)
@@ -160,6 +172,21 @@ def _parts(trials: Sequence[Trial]) -> list[list[Trial]]:
         parts[-1].append(trial)
         length += own
     return parts
+
+
+def partly(context: Row, box: Box) -> Row:
+    """Return some variables of a context, in the order of the variables; strange or invalid ones are refused.
+
+    Args:
+        context: values of some of the variables.
+        box: all variables.
+    """
+    strange = [name for name in context if name not in box]
+    if strange:
+        box.check(context)  # raises, and says what is missing too
+    part = Box(box.role, tuple((name, variable) for name, variable in box.items() if name in context))
+    part.check(context)
+    return {name: context[name] for name in part}
 
 
 def _further(sds: Sequence[float | None], occasion: str | None) -> dict[str, Any]:
