@@ -73,6 +73,6 @@ def test_points_of_choices_and_integers_by_position():
     model = aw.Finite([["A", 20], ["B", 30]], [0.4, 0.6])
     points, _ = model.on(SPACE).reference(SEEN, 1, generator())
     assert points.tolist() == [[1, 0, 0.5], [0, 1, 0.75]]
-    assert model.among(["ambient"], ["lot", "ambient"]).points == [(20,), (30,)]
+    assert model.among(["ambient"], ["lot", "ambient"]).points.tolist() == [[20], [30]]
     integers = aw.Space(x=aw.Real(0, 1), n=aw.Context(aw.Integer(0, 4)))
-    assert aw.Finite([0, 4]).on(integers).reference(torch.empty(0, 1), 1, generator()).points.tolist() == [[0], [1]]
+    assert aw.Finite([[0], [4]]).on(integers).reference(torch.empty(0, 1), 1, generator()).points.tolist() == [[0], [1]]

@@ -46,7 +46,6 @@ class Finite(ContextModel):
             object.__setattr__(self, "points", rows)
         elif not _named(self.points):
             points = as_tensor(self.points, "Finite(points=...)").detach().clone()
-            points = points[:, None] if points.ndim == 1 else points
             object.__setattr__(self, "points", points)
             self._checked(points)
 
