@@ -24,8 +24,8 @@ from benchmarks import (
     papers,
     results_page,
     soak,
-    trials,
     standard_errors,
+    trials,
     worst_cases,
 )
 

@@ -15,6 +15,7 @@ from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
 from allweather.engine import Check, Outlook, Recommendation, Situation
 from allweather.engine.factory import EngineFactory, check_predictions, propose, resolve_method, view_posterior
+from allweather.engine.policy import Policy, make_policy, near_best, policy_contexts
 from allweather.engine.recommendation import checked_radii
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
@@ -182,6 +183,7 @@ class Study(TrialLog):
         context: Row | None = None,
         forecast: ContextModel | None = None,
         radii: Sequence[float] | None = None,
+        tolerance: float | None = None,
     ) -> Recommendation:
         """Return the decision whose objective is best under the posterior, with its interval and robustness curve.
 
@@ -190,12 +192,41 @@ class Study(TrialLog):
             context: the context, or some of its variables, if they are known.
             forecast: a context distribution to recommend for, instead of the context model's.
             radii: where the robustness curve is evaluated.
+            tolerance: how much worse than the best a decision may be to be in `best.ranges`, in the objective's units.
         """
         situation = Situation.of(self.space, context, forecast, "Study.recommend", self._validator.controlled)
         with self._computing():
             view = view_posterior(self._engine, self._history, situation, objective, "Study.recommend")
             found = view.recommendation(None if radii is None else checked_radii(radii))
-            return replace(found, units=units_of({name: self.space.variables[name] for name in found.decision}))
+            ranges = {} if tolerance is None else near_best(view, tolerance)
+        units = units_of({name: self.space.variables[name] for name in found.decision})
+        return replace(found, units=units, ranges=ranges, tolerance=tolerance)
+
+    def policy(self, contexts: Any = None, *, objective: Objective | None = None) -> Policy:
+        """Return the best decision for each of several contexts that are known before the decision.
+
+        Args:
+            contexts: rows of all or some of the context variables (a DataFrame or dictionaries), or the name of one
+                variable, which is spread over its range; by default the only one.
+            objective: another objective than the study's, for the variables that are not known.
+
+        Example:
+            >>> from allweather import Context, Real
+            >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+            >>> rows = [{"order": o / 4, "demand": d, "value": -abs(o / 4 - d)} for o in range(5) for d in (0.25, 0.75)]
+            >>> _ = study.add(rows)
+            >>> policy = study.policy([{"demand": 0.25}, {"demand": 0.75}])
+            >>> bool(policy.table["order"][0] < 0.5 < policy.table["order"][1])
+            True
+        """
+        rows = policy_contexts(self.space.contexts, contexts)
+
+        def view(row: Row) -> Outlook:
+            situation = Situation.of(self.space, row, None, "Study.policy", self._validator.controlled)
+            return view_posterior(self._engine, self._history, situation, objective, "Study.policy")
+
+        with self._computing():
+            return make_policy(view, rows)
 
     def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
         """Return the posterior in the user's units, from which recommendations and figures are made.

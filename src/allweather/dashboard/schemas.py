@@ -226,6 +226,9 @@ class RecommendationOut(Model):
         default=None, description="95% bound on what another decision gains; null if not known"
     )
     expected_gain: float | None = Field(default=None, description="expected gain of one more trial; null if not known")
+    approximation: str = Field(default="", description="what was approximated because there are many outcomes")
+    ranges: dict[str, Any] = Field(default={}, description="with a tolerance: how far each variable may be changed")
+    tolerance: float | None = Field(default=None, description="how much worse a decision in `ranges` may be")
     units: dict[str, str] = Field(default={}, description="units of the decision's variables, where they have one")
     warning: str = Field(default="", description="why the recommendation should not be relied on, if there is a reason")
 

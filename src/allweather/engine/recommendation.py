@@ -70,6 +70,10 @@ class Recommendation:
     """What was approximated, in the interval or because there are many outcomes, where something was."""
     units: Mapping[str, str] = field(default_factory=dict)
     """The units of the decision's variables, of those that have one."""
+    ranges: Mapping[str, Any] = field(default_factory=dict)
+    """With a tolerance: how far each variable may be changed alone; two ends for numbers, a list of options."""
+    tolerance: float | None = None
+    """How much worse than the best a decision may be to be in `ranges`."""
 
     @property
     def gain_known(self) -> bool:
@@ -88,7 +92,7 @@ class Recommendation:
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unsaid}
         absent = [
             name
-            for name in ("possible_gain", "expected_gain", "warning", "approximation", "units")
+            for name in ("possible_gain", "expected_gain", "warning", "approximation", "units", "ranges", "tolerance")
             if not found[name] and found[name] != 0
         ]
         tables = {name: found[name].to_dict("records") for name in TABLES if name in found}
@@ -128,7 +132,20 @@ class Recommendation:
         rises = self.curve["value"].iloc[-1] > self.curve["value"].iloc[0]
         told = f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
         notes = {"Warning": self.warning, "Approximation": self.approximation}
-        return told + self._left() + "".join(f". {kind}: {note}" for kind, note in notes.items() if note)
+        return (
+            told + self._left() + self._ranges() + "".join(f". {kind}: {note}" for kind, note in notes.items() if note)
+        )
+
+    def _ranges(self) -> str:
+        if not self.ranges:
+            return ""
+        parts = [
+            f"{name} {' or '.join(map(str, near))}"
+            if isinstance(near, list)
+            else f"{name} {_short(near[0])} to {_short(near[1])}"
+            for name, near in self.ranges.items()
+        ]
+        return f"; within {self.tolerance:.3g} of it, changing one at a time: {', '.join(parts)}"
 
     def _left(self) -> str:
         if not self.gain_known:

@@ -9,6 +9,7 @@ from allweather.plots.contexts import contexts
 from allweather.plots.frontier import frontier
 from allweather.plots.marks import Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
+from allweather.plots.policy import policy
 from allweather.plots.profile import profile
 from allweather.plots.progress import progress
 from allweather.plots.robustness import robustness
@@ -42,6 +43,7 @@ __all__ = [
     "comparison",
     "contexts",
     "frontier",
+    "policy",
     "profile",
     "progress",
     "robustness",

@@ -216,9 +216,7 @@ class GP(Surrogate):
         """How many numbers were fitted to the outcomes; a variance that is theirs is one."""
         return int(self._free(observations).sum()) + (self.mean is None) + (self.outputscale is None)
 
-    def _best(
-        self, observations: Observations, fitted: Hyperparameters, inflation: float = 1.0
-    ) -> ProductPosterior:
+    def _best(self, observations: Observations, fitted: Hyperparameters, inflation: float = 1.0) -> ProductPosterior:
         kind = ProductPosterior if len(observations) <= EXACT else InducingPosterior
         split, sds = observations.decisions.shape[1], observations.sds
         return kind.of(self.kernel, split, fitted, observations.joint, observations.values, sds, inflation)

@@ -21,7 +21,6 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.linear_algebra import cholesky_root
 from allweather.surrogates.low_rank import truncated_root
-from allweather.surrogates.observations import Observations
 from allweather.surrogates.paths import matheron
 from allweather.surrogates.standard_errors import centre_and_scale_without_noise, filled, known_variances
 
@@ -227,9 +226,7 @@ def bordered(data: Data, points: Tensor, surprise: Tensor) -> Data:
         felt = torch.cat([-cross.mT @ data.noise_root, math.sqrt(data.noise) * new], 1)
         noise_root += border.mT @ torch.linalg.solve_triangular(root, felt, upper=False)
     joint, variances = torch.cat([data.points, points]), filled(data.variances, data.noise, t + q)
-    return replace(
-        data, points=joint, weights=weights, unroot=unroot, noise_root=noise_root, variances=variances
-    )
+    return replace(data, points=joint, weights=weights, unroot=unroot, noise_root=noise_root, variances=variances)
 
 
 def centre_and_scale(values: Tensor, sds: Tensor | None = None) -> tuple[float, float]:
