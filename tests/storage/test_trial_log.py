@@ -79,5 +79,7 @@ def test_a_file_as_people_have_it(tmp_path):
     assert added[0].occasion == added[1].occasion == "2026-05-04"
     with pytest.raises(aw.InvalidInput, match=r"line 3, column 'value'.*have an outcome.*blank"):
         study.add(tmp_path / "runs.csv", columns=columns)
-    (late,) = study.add([{"order": 0.1, "demand": None, "value": 3.0}], blank="pending")
-    assert study.tell(late, context={"demand": 0.5}).state == "complete"
+    (late,) = study.add([{"order": 0.1, "demand": None, "value": None}], blank="pending")
+    assert study.tell(late, 3.0, context={"demand": 0.5}).state == "complete"
+    with pytest.raises(aw.InvalidInput, match="row 1, column 'demand'"):
+        study.add([{"order": 0.1, "demand": None, "value": 3.0}], blank="pending")

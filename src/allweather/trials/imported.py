@@ -56,7 +56,7 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
     require(known, "trial", f"be one of the {len(trials)} before", event.trial)
     place, data = event.trial or 0, event.payload
     trial = trials[place]
-    validator.check_rows(trial, data.get("context"), data.get("decision"))
+    validator.check_rows(trial, data.get("context") or data.get("partial"), data.get("decision"))
     if data.get("values"):
         values = outcomes(list(data["values"]), "values")
         standard_errors(data.get("sds") or None, values, "sds")
@@ -68,7 +68,9 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
 
 def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
     require(trial.asked is asked, "asked", "be true for a trial that was asked for, and only then", trial.asked)
-    validator.check_rows(trial, trial.context, trial.decision)
+    validator.check_rows(trial, trial.context or trial.partial, trial.decision)
+    known = asked or trial.context is not None or not trial.values
+    require(known, "context", "be given with past data", None)
     if trial.values:
         outcomes(list(trial.values), "values")
         standard_errors(list(trial.sds) or None, trial.values, "sds")

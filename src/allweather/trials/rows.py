@@ -74,9 +74,9 @@ class RowReader:
         return Entry(decision, context, values, sds, occasion, no_outcome and self.blank == "failed")
 
     def _context(self, cells: _Cells, space: Space) -> dict[str, Value] | None:
-        """The context; None where rows may be unfinished and it is not known."""
+        """The context; None where rows may have no outcome yet, and none of it is known either."""
         missing = [name for name in space.contexts if is_blank(cells.row[name])]
-        if missing and self.blank != "refuse":
+        if missing and self.blank != "refuse" and is_blank(cells.row["value"]):
             return None
         return {name: cells.read(name, variable) for name, variable in space.contexts.items()}
 
