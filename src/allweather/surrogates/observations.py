@@ -66,8 +66,8 @@ class Observations:
         if self.values.device == torch.device(device):
             return self
         errors = None if self.sds is None else self.sds.to(device)
-        moved = [each.to(device) for each in (self.decisions, self.contexts, self.values)]
-        return Observations(*moved, self.seen, errors)
+        decisions, contexts, values = (each.to(device) for each in (self.decisions, self.contexts, self.values))
+        return Observations(decisions, contexts, values, self.seen, errors)
 
     def __len__(self) -> int:
         return len(self.values)
