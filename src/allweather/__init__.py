@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Belief,
         ExpectedImprovement,
         FourierThompson,
+        KnowledgeGradient,
         ObjectiveUCB,
         Random,
         Thompson,
@@ -115,7 +116,9 @@ __version__ = "0.1.0"
 
 deprecated.install()
 _NAMES = {
-    "acquisition": "UCB Acquisition Belief ExpectedImprovement FourierThompson ObjectiveUCB Random Thompson",
+    "acquisition": (
+        "UCB Acquisition Belief ExpectedImprovement FourierThompson KnowledgeGradient ObjectiveUCB Random Thompson"
+    ),
     "contexts": (
         "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Independent Known LearnedModel "
         "MeanBox Reference Uniform truncated_normal"
@@ -204,6 +207,7 @@ __all__ = [
     "Integer",
     "InvalidInput",
     "Known",
+    "KnowledgeGradient",
     "LearnedModel",
     "LinearConstraint",
     "LipschitzRegularised",

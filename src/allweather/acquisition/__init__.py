@@ -2,6 +2,7 @@
 
 from allweather.acquisition.base import Acquisition, Belief
 from allweather.acquisition.improvement import ExpectedImprovement
+from allweather.acquisition.knowledge_gradient import KnowledgeGradient
 from allweather.acquisition.objective_ucb import ObjectiveUCB
 from allweather.acquisition.random import Random
 from allweather.acquisition.thompson import FourierThompson, Thompson
@@ -13,6 +14,7 @@ __all__ = [
     "Belief",
     "ExpectedImprovement",
     "FourierThompson",
+    "KnowledgeGradient",
     "ObjectiveUCB",
     "Random",
     "Thompson",

@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from allweather._utils.registry import Named
 from allweather.contexts import ContextModel, Reference
-from allweather.objectives import Band, Objective
+from allweather.objectives import Band, Expectation, Objective
 from allweather.schedules import Progress
 from allweather.surrogates import Field, Posterior
 from allweather.surrogates.observations import Observations
@@ -51,6 +51,8 @@ class Belief:
     """The surrogate averaged over hyperparameters, which intervals are drawn from; the surrogate itself if None."""
     bound: Field | None = None
     """The posterior bound to the reference's points, where it was bound before."""
+    compared: Tensor | None = None
+    """(m, d_x) legal decisions that may be the best after one more trial, the most promising first."""
 
     def laws(self, count: int, generator: Generator) -> Tensor:
         """Draws (count, n) of the reference's weights; the same for all where the law is not learned.
@@ -92,6 +94,13 @@ class Belief:
             spread = width * sd
         return Band(mean, spread, lambda: self.field.steepness(decisions, width))
 
+    def weights(self, decisions: Tensor) -> Tensor:
+        """How the objective of decisions changes with the mean outcome in each context: (n,) or (b, n)."""
+        if isinstance(self.objective, Expectation):
+            return self.reference.weights
+        with torch.no_grad():
+            return self.objective.tangent(self.field.mean(decisions), self.reference).nan_to_num(0.0, 0.0, 0.0)
+
     def incumbents(self, count: int) -> Tensor:
         """The decisions so far (at most `count`) that look best under the posterior mean."""
         tried: Tensor = self.observations.decisions.unique(dim=0)
@@ -115,6 +124,8 @@ class Acquisition(Named, ABC):
 
     logarithmic: ClassVar[bool] = False
     """Whether scores are logarithms of what is gained."""
+    compares: ClassVar[bool] = False
+    """Whether it looks at what other decisions are worth after the trial (`Belief.compared`)."""
     uses_field: ClassVar[bool] = True
     """Whether it looks at posterior means and deviations, and not only at samples."""
 

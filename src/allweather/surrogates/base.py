@@ -13,6 +13,7 @@ from allweather.errors import InvalidInput
 from allweather.space import Space
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.observations import Observations
+from allweather.surrogates.step import Step
 
 
 class Moments(NamedTuple):
@@ -55,6 +56,17 @@ class Field(ABC):
         """The upper confidence bound (b,) of weighted sums over the contexts, weights as in `combination`."""
         mean, sd = self.combination(decisions, weights)
         return mean + width * sd
+
+    def step(self, compared: Tensor, weights: Tensor, contexts: Tensor) -> Step:
+        """How the outcome of one trial moves the means of weighted sums over the field's contexts.
+
+        Args:
+            compared: (M, d_x) decisions whose sums are looked at.
+            weights: (n,) the same for all of them, or (M, n).
+            contexts: (m, d_c) that the trial may meet.
+        """
+        problem = f"needs covariances between outcomes, which `{type(self).__name__}` does not have: use `GP()`"
+        raise InvalidInput(problem, where="KnowledgeGradient()")
 
     @abstractmethod
     def slopes(self, decisions: Tensor) -> Moments:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from allweather.surrogates.base import Field, Moments
 from allweather.surrogates.fields import ProductField
+from allweather.surrogates.step import MeanStep
 
 
 class MixtureField(Field):
@@ -50,6 +51,10 @@ class MixtureField(Field):
         means = shift * total + scale * (self._means[:, None] * total + (at_data @ self._weights[..., None])[..., 0])
         prior = (self._outputscales * variance)[:, None]
         return _mixed(means, scale * (prior - explained).maximum(1e-12 * prior).sqrt())
+
+    def step(self, compared: Tensor, weights: Tensor, contexts: Tensor) -> MeanStep:
+        """The mean of the parts' steps."""
+        return MeanStep([field.step(compared, weights, contexts) for field in self._fields])
 
     def slopes(self, decisions: Tensor) -> Moments:
         """Derivatives of the mixture's moments."""

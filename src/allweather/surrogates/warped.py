@@ -13,6 +13,7 @@ from torch import Generator, Tensor
 
 from allweather.surrogates.base import ContextKernel, Field, Moments, Paths, Posterior
 from allweather.surrogates.hyperparameters import Hyperparameters
+from allweather.surrogates.step import Step
 from allweather.surrogates.warp import Warp
 
 _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
@@ -150,6 +151,10 @@ class WarpedField(Field):
         slope = self._posterior.warp.slope(inner.mean.detach().clamp(*self._posterior.limits))
         return inner, weights * slope
 
+    def step(self, compared: Tensor, weights: Tensor, contexts: Tensor) -> WarpedStep:
+        """That of the warped outcomes, with weights that bring it back."""
+        return WarpedStep(self, compared, weights, contexts)
+
     def slopes(self, decisions: Tensor) -> Moments:
         """By the chain rule through the quadrature."""
         inner, change = self._inner(decisions), self._inner.slopes(decisions)
@@ -166,3 +171,19 @@ class WarpedField(Field):
     def rough(self, chosen: Tensor) -> WarpedField:
         """At some of the contexts."""
         return WarpedField(self._inner.rough(chosen), self._posterior)
+
+
+class WarpedStep(Step):
+    """To first order in the warped outcomes, which move along lines."""
+
+    def __init__(self, field: WarpedField, compared: Tensor, weights: Tensor, contexts: Tensor) -> None:
+        self._field = field
+        self._inner = field._inner.step(compared, field._linearised(compared, weights)[1], contexts)
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """Slopes of the decisions compared."""
+        return self._inner(decisions)
+
+    def own(self, decisions: Tensor, weights: Tensor) -> Tensor:
+        """Slopes of the decisions themselves."""
+        return self._inner.own(decisions, self._field._linearised(decisions, weights)[1].detach())
