@@ -18,9 +18,15 @@ if TYPE_CHECKING:
         UCB,
         Acquisition,
         Belief,
+        ContextRule,
         ExpectedImprovement,
         FourierThompson,
+        FromLaw,
         KnowledgeGradient,
+        LacingValue,
+        LargestDeviation,
+        LargestGain,
+        MostInfluential,
         ObjectiveUCB,
         Random,
         Thompson,
@@ -117,7 +123,8 @@ __version__ = "0.1.0"
 deprecated.install()
 _NAMES = {
     "acquisition": (
-        "UCB Acquisition Belief ExpectedImprovement FourierThompson KnowledgeGradient ObjectiveUCB Random Thompson"
+        "UCB Acquisition Belief ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient LacingValue "
+        "LargestDeviation LargestGain MostInfluential ObjectiveUCB Random Thompson"
     ),
     "contexts": (
         "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Independent Known LearnedModel "
@@ -178,6 +185,7 @@ __all__ = [
     "Constant",
     "Context",
     "ContextModel",
+    "ContextRule",
     "Control",
     "ControlSet",
     "CostAdaptive",
@@ -196,6 +204,7 @@ __all__ = [
     "FiniteWidth",
     "Forecast",
     "FourierThompson",
+    "FromLaw",
     "GainPerCost",
     "General",
     "GeneralAtUpper",
@@ -206,8 +215,11 @@ __all__ = [
     "InformationPerCost",
     "Integer",
     "InvalidInput",
-    "Known",
     "KnowledgeGradient",
+    "Known",
+    "LacingValue",
+    "LargestDeviation",
+    "LargestGain",
     "LearnedModel",
     "LinearConstraint",
     "LipschitzRegularised",
@@ -215,6 +227,7 @@ __all__ = [
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",
+    "MostInfluential",
     "NearBest",
     "Objective",
     "ObjectiveUCB",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from torch import Tensor
 
 from allweather._utils.timing import threads as limit_threads
-from allweather.acquisition import Acquisition
+from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
 from allweather.engine import Check, Outlook, Recommendation, Situation
 from allweather.engine.factory import EngineFactory, check_predictions, propose, resolve_method, view_posterior
@@ -61,6 +61,7 @@ class Study(TrialLog):
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         goal: Literal["every-trial", "recommendation"] | None = None,
+        simulator: bool | ContextRule | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
         constraints: LinearConstraint | Sequence[LinearConstraint] = (),
         candidates: Any = None,
@@ -82,6 +83,8 @@ class Study(TrialLog):
             acquisition: how the next decision is chosen; by default an upper confidence bound of the objective.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
             goal: `"every-trial"` if all trials count (the default), `"recommendation"` if only the last decision does.
+            simulator: whether trials are runs of a simulator, whose context is chosen too (`trial.context`): True, or
+                the rule that chooses it, such as `LargestDeviation()`.
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
@@ -95,7 +98,7 @@ class Study(TrialLog):
         """
         require_count(threads, "Study(threads=...)", low=1)
         self.space, self.direction, self.name, self._threads = space, direction, name, threads
-        composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate, goal)
+        composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate, goal, simulator)
         factory = EngineFactory(space, direction, constraints, candidates, initial, seed, device)
         self._engine = factory.engine(composition, control)
         if (resumed := resume_composition(storage, name, composition, factory.law_names(control))) is not composition:

@@ -1,6 +1,14 @@
 """Acquisitions: from a belief to the function whose maximum is tried next."""
 
 from allweather.acquisition.base import Acquisition, Belief
+from allweather.acquisition.context_rules import (
+    ContextRule,
+    FromLaw,
+    LacingValue,
+    LargestDeviation,
+    LargestGain,
+    MostInfluential,
+)
 from allweather.acquisition.improvement import ExpectedImprovement
 from allweather.acquisition.knowledge_gradient import KnowledgeGradient
 from allweather.acquisition.objective_ucb import ObjectiveUCB
@@ -12,9 +20,15 @@ __all__ = [
     "UCB",
     "Acquisition",
     "Belief",
+    "ContextRule",
     "ExpectedImprovement",
     "FourierThompson",
+    "FromLaw",
     "KnowledgeGradient",
+    "LacingValue",
+    "LargestDeviation",
+    "LargestGain",
+    "MostInfluential",
     "ObjectiveUCB",
     "Random",
     "Thompson",

@@ -110,7 +110,8 @@ def _tail(z: Tensor) -> Tensor:
     """E (Z - z)^+ for z >= 0, accurate far out."""
     # phi(z) - z Q(z) loses digits for large z; erfcx does not
     scaled = torch.special.erfcx(z / math.sqrt(2)) / 2
-    return _pdf(z) * (1 - z * scaled * math.sqrt(2 * math.pi)).clamp_min(0)
+    found: Tensor = _pdf(z) * (1 - z * scaled * math.sqrt(2 * math.pi)).clamp_min(0)
+    return found
 
 
 def _pdf(z: Tensor) -> Tensor:
@@ -118,7 +119,8 @@ def _pdf(z: Tensor) -> Tensor:
 
 
 def _cdf(z: Tensor) -> Tensor:
-    return torch.special.ndtr(z)
+    found: Tensor = torch.special.ndtr(z)
+    return found
 
 
 def _systematic(belief: Belief, count: int) -> Tensor:

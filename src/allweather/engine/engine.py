@@ -75,14 +75,21 @@ class Plan(NamedTuple):
     left: tuple[str, ...] = ()
     """Variables that are not controlled."""
     cost: float | None = None
+    context: dict[str, Value] | None = None
+    """The context, where it is chosen too."""
 
     @classmethod
     def of(cls, space: Space, decision: Tensor, fitted: Hyperparameters | None = None) -> Plan:
         """Return the plan of a decision (d_x,) of the unit cube."""
         return cls(space.decisions.decode(decision[None])[0], fitted)
 
+    def within(self, space: Space, context: Tensor) -> Plan:
+        """Return the plan with a context (d_c,) of the unit cube that is chosen, too."""
+        return self._replace(context=space.contexts.decode(context[None])[0])
+
     def trial(self, history: History, context: Row | None = None, occasion: str | None = None) -> Trial:
         """Return the next trial of a history: this plan, with what is known of the context, and its occasion."""
+        context = self.context if context is None else context
         partly = context is not None and any(name not in context for name in history.space.contexts)
         return Trial(
             number=len(history.trials),
@@ -131,7 +138,8 @@ class Engine:
         """Return the next decision, and the hyperparameters it was chosen with."""
         if len(history.complete) < self.initial:
             asked = sum(trial.asked for trial in history.trials)
-            return Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
+            plan = Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
+            return plan if self.parts.simulator is None else self._within_law(plan, history, situation)
         generator = self.generator(ASK, len(history.trials))
         belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
         fitted = belief.surrogate.hyperparameters
@@ -146,6 +154,9 @@ class Engine:
         with self.watch("maximise"):
             score = self.parts.acquisition.build(belief)
             decision = self.search.best(score, belief.generator).decision
+            if self.parts.simulator is not None:  # the same decision may be tried again in another context
+                place = self.parts.simulator.choose(belief, decision)
+                return Plan.of(history.space, decision, fitted).within(history.space, belief.reference.points[place])
             waiting = pending[:, : len(decision)]
             return Plan.of(history.space, keep_apart(decision, waiting, score, self.search, belief.generator), fitted)
 
@@ -265,8 +276,17 @@ class Engine:
     def _data(self, history: History) -> Observations:
         return self._observations(history).to(self.device)
 
+    def _within_law(self, plan: Plan, history: History, situation: Situation) -> Plan:
+        """Return a plan of the initial design of a simulator: its context is drawn from the law."""
+        generator = self.generator(ASK, len(history.trials))
+        reference = self.parts.reference(self._observations(history), 1, generator, situation.forecast)
+        place = torch.multinomial(reference.weights, 1, generator=generator)[0]
+        return plan.within(history.space, reference.points[place])
+
     def _observations(self, history: History) -> Observations:
-        return history.observations.without_contexts() if self.parts.context is None else history.observations
+        found = history.observations.without_contexts() if self.parts.context is None else history.observations
+        # Contexts that were chosen say nothing about their law.
+        return found if self.parts.simulator is None else replace(found, seen=found.seen[:0])
 
     def generator(self, stream: int, number: int) -> Generator:
         """Return random numbers that depend on the seed and the place in the study only."""

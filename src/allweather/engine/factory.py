@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from allweather.acquisition.optimize import Search
+from allweather.contexts import Ignored, LearnedModel, MeanBox
 from allweather.engine.check import Check
 from allweather.engine.controlled import ControlledEngine
 from allweather.engine.engine import Engine, Situation
@@ -91,9 +92,12 @@ class EngineFactory:
         if control is None:
             needless = composition.rule is not None
             require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
+            check_simulator(composition, self.space)
             return self._engine(composition, self.limits)
         on_cpu = self.device == "cpu"
         require(on_cpu, "Study(device=...)", "be cpu where there are control sets", self.device)
+        simulated = composition.simulator is not None
+        require(not simulated, "Study(simulator=...)", "not be given with control sets", composition.simulator)
         template = self._engine(Composition(), ())
         return ControlledEngine(composition, self.space, control, template, self.sign, self.limits, self._encoded)
 
@@ -151,6 +155,24 @@ def check_device(device: Any) -> None:
     except (RuntimeError, TypeError, AssertionError, NotImplementedError):
         requirement = "be a device that torch has here, such as cpu or cuda"
         raise InvalidInput(where="Study(device=...)", requirement=requirement, received=device) from None
+
+
+def check_simulator(composition: Composition, space: Space) -> None:
+    """Refuse a simulator without contexts to choose, or whose law would be learned from the contexts it chose.
+
+    Args:
+        composition: of the study.
+        space: its variables.
+    """
+    if composition.simulator is None:
+        return
+    where, law = "Study(simulator=...)", "Study(context=...)"
+    require(len(space.contexts) > 0, where, "be given with contexts, which it chooses", composition.simulator)
+    given = composition.context
+    known = given is not None and not isinstance(given, LearnedModel | MeanBox | Ignored)
+    remedy = "Known(...) with its law, Finite(rows) with measured contexts, or Uniform()"
+    wanted = "give the law of the contexts with a simulator, since those it chooses do not show it"
+    require(known, law, wanted, given, f"use {remedy}")
 
 
 def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:

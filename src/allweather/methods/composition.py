@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torch import Generator, Tensor
 
 from allweather.acquisition import Acquisition
+from allweather.acquisition.context_rules import ContextRule, MostInfluential
 from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
@@ -46,6 +47,8 @@ class Composition:
     """What parts that are left out are chosen for: a goal, or a release whose defaults they are."""
     origin: Origin | None = field(default=None, repr=False)
     """The published method that it was made from, if any."""
+    simulator: ContextRule | None = None
+    """How the context of a trial is chosen, where it can be."""
 
     def __post_init__(self) -> None:
         require(self.goal in DEFAULTS, "Study(goal=...)", f"be one of {list(DEFAULTS)}", self.goal)
@@ -54,6 +57,7 @@ class Composition:
             ("context", self.context, ContextModel, "a context model such as KDE()"),
             ("objective", self.objective, Objective, "an objective such as DRO(TotalVariation(0.2))"),
             ("acquisition", self.acquisition, Acquisition, "an acquisition such as UCB(1.5)"),
+            ("simulator", self.simulator, ContextRule, "True, False or a rule such as MostInfluential()"),
         ]
         for name, part, kind, example in parts:
             require(part is None or isinstance(part, kind), f"Study({name}=...)", f"be {example}", part)
@@ -71,8 +75,11 @@ class Composition:
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         goal: str | None = None,
+        simulator: bool | ContextRule | None = None,
     ) -> Composition:
         """Return this composition with the given parts in place of its own."""
+        if isinstance(simulator, bool):
+            simulator = (self.simulator or MostInfluential()) if simulator else None
         return Composition(
             self.context if context is None else context,
             self.objective if objective is None else objective,
@@ -81,6 +88,7 @@ class Composition:
             self.rule,
             self.goal if goal is None else goal,
             self.origin,
+            self.simulator if simulator is None else simulator,
         )
 
     def on(self, space: Space, sign: int, controlled: bool = False) -> Parts:
@@ -101,6 +109,7 @@ class Composition:
             surrogate=surrogate.on(space).facing(sign),
             space=space,
             goal=self.goal,
+            simulator=self.simulator,
         )
 
 
@@ -116,6 +125,8 @@ class Parts:
     space: Space
     goal: str = EVERY_TRIAL
     """That of the composition."""
+    simulator: ContextRule | None = None
+    """How the context of a trial is chosen, where it can be."""
 
     def context_model(self, forecast: ContextModel | None = None) -> ContextModel | None:
         """Return the model of the coming context: the forecast, or where there is none the composition's own."""

@@ -9,7 +9,7 @@ from allweather.errors import require
 from allweather.serialization.checks import LIST, NUMBER, PART, TABLE, WHOLE, WORD, below, read, require_plain
 from allweather.serialization.legacy import VERSION
 
-PARTS = ("context", "objective", "acquisition", "surrogate")
+PARTS = ("context", "objective", "acquisition", "surrogate", "simulator")
 REQUIRED = {"variables": TABLE}
 OPTIONAL = {
     "version": WHOLE,

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from allweather._utils.registry import Named, kebab, unknown
 from allweather.acquisition import Acquisition
+from allweather.acquisition.context_rules import ContextRule
 from allweather.contexts import ContextModel, Forecast, Independent
 from allweather.distances import Distance
 from allweather.errors import InvalidInput, is_number, require
@@ -42,6 +43,7 @@ FAMILIES: dict[str, type[Named]] = {
     "objective": Objective,
     "radius": Schedule,
     "rule": Rule,
+    "simulator": ContextRule,
     "width": Schedule,
 }
 """The family that a key stands for, where no type says it."""

@@ -1,0 +1,63 @@
+"""Rules that choose the context of a simulator's trial."""
+
+import math
+
+import pytest
+import torch
+from tests.acquisition.beliefs import GRID, belief
+
+import allweather as aw
+from allweather import DRO, CVaR, Expectation, InvalidInput, TotalVariation
+
+RULES = [aw.LargestDeviation(), aw.MostInfluential(), aw.LacingValue(), aw.FromLaw(), aw.LargestGain()]
+OBJECTIVES = [Expectation(), DRO(TotalVariation(0.4)), CVaR(0.3), aw.VaR(0.2), aw.WorstCase()]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=repr)
+def test_a_point_of_the_reference_is_chosen(rule, objective):
+    known = belief(objective)
+    place = rule.choose(known, GRID[20])
+    assert 0 <= int(place) < len(known.reference.points)
+    assert int(rule.choose(belief(objective), GRID[20])) == int(place)
+
+
+def test_the_largest_deviation():
+    known = belief()
+    assert int(aw.LargestDeviation().choose(known, GRID[7])) == int(known.field(GRID[7:8]).sd[0].argmax())
+
+
+@pytest.mark.parametrize("objective", [Expectation(), DRO(TotalVariation(0.4)), CVaR(0.3)], ids=repr)
+def test_the_most_influential_context_leaves_least_variance(objective):
+    known = belief(objective)
+    decision = GRID[11:12]
+    weights = known.weights(decision).expand(1, -1)
+    left = []
+    for context in known.reference.points:
+        updated = known.surrogate.given(torch.cat([decision[0], context])[None]).field(known.reference.points)
+        left.append(float(updated.combination(decision, weights).sd))
+    assert int(aw.MostInfluential().choose(known, decision[0])) == left.index(min(left))
+
+
+def test_a_lacing_value_of_var_is_between_its_bounds():
+    known, decision = belief(aw.VaR(0.2)), GRID[11]
+    mean, sd = (each[0] for each in known.field(decision[None]))
+    low, high = mean - 2 * sd, mean + 2 * sd
+    worst, best = (float(known.objective(each[None], known.reference)) for each in (low, high))
+    place = int(aw.LacingValue(2.0).choose(known, decision))
+    assert low[place] <= worst + 1e-12
+    assert best <= high[place] + 1e-12
+
+
+def test_contexts_drawn_from_the_law_follow_it():
+    known = belief()
+    drawn = torch.stack([aw.FromLaw().choose(known, GRID[0]) for _ in range(900)])
+    assert drawn.bincount(minlength=9).float().std() < 3 * math.sqrt(100)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: aw.LacingValue(-1), lambda: aw.MostInfluential(0), lambda: aw.LargestGain("all")]
+)
+def test_bad_numbers_are_refused(make):
+    with pytest.raises(InvalidInput, match=r"\(\w+=...\)"):
+        make()
