@@ -80,6 +80,7 @@ def test_chosen_contexts_do_not_change_the_law():
     ("words", "named"),
     [
         ({"context": aw.KDE()}, r"Study\(context=...\).*Finite\(rows\)"),
+        ({"context": aw.Independent(c=aw.KDE())}, r"Study\(context=...\).*Finite\(rows\)"),
         ({"context": None}, r"Study\(context=...\).*Known\(...\)"),
         ({"simulator": "yes"}, r"Study\(simulator=...\).*MostInfluential\(\)"),
     ],

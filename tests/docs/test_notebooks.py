@@ -9,7 +9,8 @@ from tests.docs.fences import DOCS, blocks, pages
 matplotlib.use("agg")
 HEADER = "---\nfile_format: mystnb\n"
 NOTEBOOKS = [page for page in pages() if page.read_text().startswith(HEADER)]
-WANTED = ["choosing", *(f"tutorials/{name}" for name in ("newsvendor", "crop", "drift", "control", "shift", "simulator"))]
+TUTORIALS = ("newsvendor", "crop", "drift", "control", "shift", "simulator")
+WANTED = ["choosing", *(f"tutorials/{name}" for name in TUTORIALS)]
 
 
 def test_the_tutorials_are_there():

@@ -109,4 +109,9 @@ def test_what_a_study_is_resumed_by():
         "direction": "maximize",
         "seed": "3",
         "method": "Expectation; UCB",
+        "context": "KDE",
+        "distance": "",
+        "surrogate": "GP",
+        "constraints": "",
+        "candidates": "",
     }

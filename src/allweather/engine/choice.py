@@ -75,3 +75,19 @@ def _medians(belief: Belief, decisions: Tensor, tried: int = 0) -> Tensor:
             among = leading_medians(belief, values[:, :tried], estimate[:, :tried], FINALISTS)
             medians[:tried] = torch.maximum(medians[:tried], among)
         return medians
+
+
+def promising(belief: Belief, search: Search, first: Tensor) -> Tensor:
+    """Return decisions (m, d_x) that may be the best after one more trial, the most promising first.
+
+    Args:
+        belief: what is known about the function and the context.
+        search: the legal decisions.
+        first: (d_x,) the decision that is best under the posterior mean.
+    """
+    spread = search.sample(256, belief.generator)
+    near = search.around(first, 0.1, 16, belief.generator)
+    decisions = torch.cat([search.permitted(belief.observations.decisions), spread, near])
+    with torch.no_grad():
+        upper = torch.cat([belief.field.upper(block, belief.weights(block), 1.0) for block in decisions.split(64)])
+    return torch.cat([first[None], decisions[upper.argsort(descending=True)[:63]]])

@@ -15,7 +15,7 @@ from allweather.acquisition.optimize import Best, Search
 from allweather.contexts import Conditional, ContextModel, Forecast, Reference
 from allweather.contexts.conditional import real_columns
 from allweather.engine.check import Check, check_model
-from allweather.engine.choice import likely_best
+from allweather.engine.choice import likely_best, promising
 from allweather.engine.condensed import Expected
 from allweather.engine.pending import condition_on_pending, keep_apart
 from allweather.engine.posterior_view import Outlook
@@ -150,7 +150,7 @@ class Engine:
             with self.watch("factorise"):
                 _ = belief.field
         if self.parts.acquisition.compares:
-            belief = replace(belief, compared=self._compared(belief))
+            belief = replace(belief, compared=promising(belief, self.search, self.best_expected(belief).decision))
         with self.watch("maximise"):
             score = self.parts.acquisition.build(belief)
             decision = self.search.best(score, belief.generator).decision
@@ -233,16 +233,6 @@ class Engine:
         learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with the number of contexts seen
         reference, observations = reference.to(self.device), observations.to(self.device)
         return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator, model)
-
-    def _compared(self, belief: Belief) -> Tensor:
-        """Return decisions (m, d_x) that may be the best after one more trial, the most promising first."""
-        first = self.best_expected(belief).decision
-        spread = self.search.sample(256, belief.generator)
-        near = self.search.around(first, 0.1, 16, belief.generator)
-        decisions = torch.cat([self.search.permitted(belief.observations.decisions), spread, near])
-        with torch.no_grad():
-            upper = torch.cat([belief.field.upper(d, belief.weights(d), 1.0) for d in decisions.split(64)])
-        return torch.cat([first[None], decisions[upper.argsort(descending=True)[:63]]])
 
     def _pending_reference(self, belief: Belief, situation: Situation) -> Reference:
         """Return the reference that contexts of pending trials are drawn from: a forecast concerns this trial only."""

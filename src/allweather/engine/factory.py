@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from allweather.acquisition.optimize import Search
-from allweather.contexts import Ignored, LearnedModel, MeanBox
+from allweather.contexts import Ignored, Independent, LearnedModel, MeanBox
 from allweather.engine.check import Check
 from allweather.engine.controlled import ControlledEngine
 from allweather.engine.engine import Engine, Situation
@@ -169,7 +169,8 @@ def check_simulator(composition: Composition, space: Space) -> None:
     where, law = "Study(simulator=...)", "Study(context=...)"
     require(len(space.contexts) > 0, where, "be given with contexts, which it chooses", composition.simulator)
     given = composition.context
-    known = given is not None and not isinstance(given, LearnedModel | MeanBox | Ignored)
+    models = list(given.models.values()) if isinstance(given, Independent) else [given]
+    known = not any(model is None or isinstance(model, LearnedModel | MeanBox | Ignored) for model in models)
     remedy = "Known(...) with its law, Finite(rows) with measured contexts, or Uniform()"
     wanted = "give the law of the contexts with a simulator, since those it chooses do not show it"
     require(known, law, wanted, given, f"use {remedy}")
