@@ -25,6 +25,8 @@ CUTS = 60
 
 EXTREME = 2.0**200
 """Rows whose values range over more than this, or less than its inverse, are scaled before their squares are taken."""
+AT_ONCE = 16
+"""Times as many decisions are solved at a time on other devices than the CPU, whose caches need not hold them."""
 
 
 class Worst(NamedTuple):
@@ -101,7 +103,7 @@ class Distance(Named, ABC):
         values, reference = fitted(values, reference, f"{type(self).__name__}.worst_case")
         leading, n = values.shape[:-1], values.shape[-1]
         flat = values.reshape(-1, n)
-        rows = self._rows(n)
+        rows = self._rows(n) * (1 if flat.device.type == "cpu" else AT_ONCE)
         radii = self._radius_for(leading, radius).to(flat.device)
         scale = _extreme_scale(flat.detach())
         scaled = flat if scale is None else flat / scale / scale

@@ -29,6 +29,8 @@ STEPS = 10_000
 """Maximum number of plans to look for; beyond it only rounding is left."""
 TABLE = 2**15
 """Entries of one block of the table of sources and points, small enough to stay in cache."""
+PAIRS = 2**26
+"""Entries that are compared at a time on other devices than the CPU: 512 MiB."""
 KEPT = 2**22
 """Costs that are kept: 32 MiB. More are computed block by block whenever they are needed."""
 
@@ -229,14 +231,17 @@ class Anywhere(Transport):
         # In units of cost: one addition for every pair.
         scaled = values / multiplier.clamp_min(1e-300)[:, None]
         found, n = known.clone(), values.shape[-1]
-        for start in range(0, len(self.sources), max(1, TABLE // n)):
-            block = slice(start, start + max(1, TABLE // n))
+        on_cpu = values.device.type == "cpu"
+        size = max(1, (TABLE if on_cpu else PAIRS) // n)
+        for start in range(0, len(self.sources), size):
+            block = slice(start, start + size)
             costs = self.costs(block)
-            if values.device.type == "cpu":
+            if on_cpu:
                 _compare(scaled.numpy(), costs.numpy(), open_[:, block].numpy(), found[:, block].numpy())
-            else:
-                for row, each in enumerate(scaled):
-                    found[row, block] = torch.where(open_[row, block], (costs + each).argmin(-1), found[row, block])
+                continue
+            rows, sources = (each.split(size) for each in open_[:, block].nonzero(as_tuple=True))
+            for row, source in zip(rows, sources, strict=True):
+                found[row, start + source] = (costs[source] + scaled[row]).argmin(-1)
         return found
 
     def _shortest(self) -> float:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.9
 TABLES = ("curve", "worst", "frontier")
-LEFT_OUT = ("possible_gain", "expected_gain", "warning", "approximation")
+LEFT_OUT = ("possible_gain", "expected_gain", "warning", "approximation", "units", "ranges", "tolerance")
 """Fields that are left out where they say nothing."""
 WITH_CONTROL = ("control", "cost", "frontier")
 """Fields that say something only where there are control sets."""
@@ -90,11 +90,7 @@ class Recommendation:
         """
         unsaid = {"" if worst else "worst", *(WITH_CONTROL if self.frontier is None else ())}
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unsaid}
-        absent = [
-            name
-            for name in ("possible_gain", "expected_gain", "warning", "approximation", "units", "ranges", "tolerance")
-            if not found[name] and found[name] != 0
-        ]
+        absent = [name for name in LEFT_OUT if not found[name] and found[name] != 0]
         tables = {name: found[name].to_dict("records") for name in TABLES if name in found}
         return {name: plain(value) for name, value in {**found, **tables}.items() if name not in absent}
 
