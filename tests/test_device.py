@@ -85,11 +85,8 @@ ROWS = [{"x": (k % 7) / 6, "c": (k % 5) / 4, "value": -(((k % 7) / 6 - 0.4) ** 2
 COMPOSITIONS = {
     "default": {},
     "transformed": {"objective": aw.DRO(aw.KL(0.1))},
-    "ucb": {"objective": aw.DRO(aw.TotalVariation(0.2)), "acquisition": aw.UCB()},
     "thompson": {"objective": aw.CVaR(0.3), "acquisition": aw.Thompson(), "surrogate": aw.GP("matern52")},
-    "improvement": {"acquisition": aw.ExpectedImprovement()},
-    "sampled": {"objective": aw.VaR(0.3), "surrogate": aw.GP(draws=2)},
-    "candidates": {"candidates": [{"x": k / 8} for k in range(9)]},
+    "candidates": {"candidates": [{"x": k / 8} for k in range(9)], "acquisition": aw.UCB()},
 }
 
 

@@ -93,7 +93,7 @@ def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Gener
         after = highest(belief, values, tangent_values(belief, decisions, values))
     else:
         after = belief.objective(values, belief.reference).amax(-1)
-    shares = torch.from_numpy(_SHARES).repeat(len(places)) / len(places)
+    shares = torch.from_numpy(_SHARES).to(after.device).repeat(len(places)) / len(places)
     return max(float(shares @ (after - before)), 0.0)
 
 
