@@ -10,6 +10,7 @@ from allweather import (
     UCB,
     Acquisition,
     BayesianWidth,
+    Expectation,
     ExpectedImprovement,
     General,
     InvalidInput,
@@ -76,7 +77,7 @@ def test_its_rough_version_is_close_where_contexts_are_many():
 def test_bounds_are_never_below_the_score(acquisition, objective):
     score = acquisition.build(belief(objective))
     assert bool((score.bound(GRID) >= score(GRID) - 1e-9).all())
-    assert not hasattr(acquisition.build(belief(DRO(TotalVariation(0.1)))), "bound")
+    assert not hasattr(acquisition.build(belief(WorstCase())), "bound")
 
 
 def test_the_width_follows_a_schedule():
@@ -94,6 +95,17 @@ def test_a_negative_width_is_refused_when_it_comes():
         UCB(lambda t: -1.0).build(belief())
     with pytest.raises(InvalidInput, match="UCB"):
         UCB(-1.0)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0])
+def test_bounds_of_listed_decisions_are_never_below_their_scores(beta):
+    for objective in (Expectation(), DRO(TotalVariation(0.2)), General(0.7, beta, TotalVariation(0.2))):
+        score = UCB(1.5).build(belief(objective))
+        with torch.no_grad():
+            above = score.bound(GRID) - score(GRID)
+        assert above.min() > -1e-9
+        if isinstance(objective, Expectation):  # nearly as tight as the score itself
+            assert above.max() < 0.2 * score(GRID).std()
 
 
 def test_lipschitz_bound_uses_the_gradient_of_the_upper_bound():

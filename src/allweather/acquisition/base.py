@@ -101,6 +101,11 @@ class Belief:
         with torch.no_grad():
             return self.objective.tangent(self.field.mean(decisions), self.reference).nan_to_num(0.0, 0.0, 0.0)
 
+    def mean_bound(self, decisions: Tensor, width: float) -> Tensor:
+        """An upper bound (b,) of the mean over the reference of `mean + width * sd`, cheap where the field has one."""
+        found = self.field.mean_bound(decisions, self.reference.weights, width)
+        return self.band(decisions, width).upper @ self.reference.weights if found is None else found
+
     def incumbents(self, count: int) -> Tensor:
         """The decisions so far (at most `count`) that look best under the posterior mean."""
         tried: Tensor = self.observations.decisions.unique(dim=0)

@@ -10,6 +10,7 @@ from torch import Tensor
 from allweather.acquisition.base import Acquisition, Belief, Score
 from allweather.errors import require, require_number
 from allweather.schedules import Schedule, as_schedule
+from allweather.surrogates.posterior import ProductPosterior
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,11 @@ class UCB(Acquisition):
         if rough is not None:
             score.rough = _Optimism(rough, width)
         limit = belief.objective.ceiling(belief.reference)
+        factor = belief.objective.mean_factor
         if limit is not None:
             score.bound = lambda decisions: limit(belief.band(decisions, width))
+        elif factor is not None and isinstance(belief.surrogate, ProductPosterior):
+            score.bound = lambda decisions: factor * belief.mean_bound(decisions, width)
         return score
 
 

@@ -110,6 +110,11 @@ class Objective(Named, ABC):
         """A function that is never below `upper`, if there is one that is much cheaper: few decisions pass it."""
         return None
 
+    @property
+    def mean_factor(self) -> float | None:
+        """A factor that makes the mean of the upper bound under the reference at least `upper`, if there is one."""
+        return None
+
     def facing(self, sign: int) -> Self:
         """This objective for values times `sign`: -1 where the user minimises, and means targets the other way."""
         return self

@@ -34,6 +34,11 @@ class GeneralByDifference(General):
         least = distance.worst_case(band.lower, reference).value
         return self.alpha * most + self.beta * (further - least) / self.step
 
+    @property
+    def mean_factor(self) -> float | None:
+        """The difference may be positive: only without it."""
+        return super().mean_factor if self.beta == 0 else None
+
     def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
         """There is none."""
         return None

@@ -34,6 +34,11 @@ class Expectation(Objective):
         """The reference's weights (n,), the same for all decisions."""
         return reference.weights
 
+    @property
+    def mean_factor(self) -> float:
+        """It is the mean."""
+        return 1.0
+
 
 @dataclass(frozen=True)
 class WorstCase(Objective):

@@ -70,6 +70,11 @@ class General(Objective):
         flattest = self.distance.worst_case(flattened(self.distance, band), reference).slope
         return self.alpha * most + self.beta * flattest
 
+    @property
+    def mean_factor(self) -> float | None:
+        """V is never above the mean, and delta never above 0."""
+        return self.alpha or None
+
     def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
         """That of the distance, at the upper bound."""
         return _of_upper(self.distance.ceiling(reference, self.alpha, self.beta, self.distance.number))
@@ -110,6 +115,11 @@ class DRO(Objective):
     def under(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
         """The worst expectations around each law."""
         return self.distance.worst_cases(values, points, laws).value
+
+    @property
+    def mean_factor(self) -> float:
+        """The worst mean is never above the mean."""
+        return 1.0
 
     def ceiling(self, reference: Reference) -> Callable[[Band], Tensor] | None:
         """That of the distance, at the upper bound."""

@@ -68,6 +68,16 @@ class Field(ABC):
         problem = f"needs covariances between outcomes, which `{type(self).__name__}` does not have: use `GP()`"
         raise InvalidInput(problem, where="KnowledgeGradient()")
 
+    def mean_bound(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor | None:
+        """An upper bound (b,) of the weighted mean of `mean + width * sd`, if there is one that costs much less.
+
+        Args:
+            decisions: (b, d_x).
+            weights: (n,) non-negative, of sum 1.
+            width: of the confidence bound.
+        """
+        return None
+
     @abstractmethod
     def slopes(self, decisions: Tensor) -> Moments:
         """Derivatives of mean and standard deviation in the context, (b, n, d_c) each, differentiable."""

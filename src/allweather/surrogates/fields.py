@@ -68,13 +68,15 @@ class ProductField(Field):
         """Of a rough field: the field at all contexts, and which of these it has."""
         self._shared: tuple[Tensor, Tensor, Tensor] | None = None
         """The last weights that all decisions shared: these (n,), their covariances with the data (t,), variance ()."""
+        self._averaged: tuple[Tensor, Tensor] | None = None
+        """The last weights of `mean_bound`, and the matrix (t, t) of the mean explained variance."""
 
     def rough(self, chosen: Tensor) -> ProductField:
         """The field at some contexts, on a smaller skeleton still: standard deviations to a few per cent."""
         field = copy(self)
         for name in ("_context_slopes", "_gram", "_skeletons", "_support"):
             field.__dict__.pop(name, None)
-        field._shared, field._whole = None, (self, chosen)
+        field._shared, field._averaged, field._whole = None, None, (self, chosen)
         field._scaled, field._correlations = self._scaled[chosen], self._correlations[chosen]
         return field
 
@@ -149,6 +151,17 @@ class ProductField(Field):
         scaled = contexts / kernel.lengthscales[kernel.split :]
         coming = kernel.factor(scaled, self._anchors)
         return weights @ kernel.factor(self._scaled, scaled), weights @ self._correlations, coming
+
+    def mean_bound(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
+        """From the root of the mean variance, which is not below the mean of its roots: O(t^2) per decision."""
+        data, prior = self.data, self.data.kernel.outputscale
+        if self._averaged is None or self._averaged[0] is not weights:
+            together = self._correlations.T @ (weights[:, None] * self._correlations)
+            self._averaged = weights, (data.unroot.T @ data.unroot) * together
+        near = self.near(decisions)
+        explained = ((near @ self._averaged[1]) * near).sum(-1)
+        sd = data.scale * _root(prior, explained - 1e-10 * prior)  # rounding must not make it too low
+        return self.combination_mean(decisions, weights) + width * sd
 
     def shared(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """What weights (n,) of all decisions come down to: correlations with the data (t,), prior variance ()."""
