@@ -85,7 +85,7 @@ def ask(
     def print_text() -> None:
         for trial in trials:
             print_line(f"trial {trial.number}: {row(trial.decision, units_of(study.space.variables))}{_cost(trial)}")
-        missing = [name for name in [*trials[0].left, *study.space.contexts] if known is None]
+        missing = [name for name in [*trials[0].left, *study.space.contexts] if name not in (known or {})]
         options = "".join(f" --context {clean(name)}=..." for name in dict.fromkeys(missing))
         print_line(f"Then: allweather tell {trials[0].number} VALUE{options}{shared.again}")
 
@@ -202,6 +202,10 @@ def recommend(
     distance: DistanceOption = None,
     radius: RadiusOption = None,
     level: LevelOption = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="also print how far each variable may be changed to lose at most X"),
+    ] = None,
 ) -> None:
     """Print the decision with the best objective under the current model.
 
@@ -213,7 +217,8 @@ def recommend(
     """
     study = shared.study()
     chosen = read_objective(study.spec, objective, distance, radius, level)
-    best = study.recommend(objective=chosen, context=_assigned(context, study.space.contexts, "--context"))
+    known = _assigned(context, study.space.contexts, "--context")
+    best = study.recommend(objective=chosen, context=known, tolerance=tolerance)
     shared.print(best.to_dict(), lambda: _print_recommendation(best))
 
 
