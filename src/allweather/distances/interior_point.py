@@ -102,7 +102,7 @@ class _State:
         outward = 1 / n - p
         norm = total(outward * (outward @ ball.gram)).sqrt().clamp_min(1e-300)
         q = p + outward * (0.1 * radius / norm).clamp_max(0.1)
-        pull = (q - p) @ ball.gram
+        pull = ball.times(q - p)
         multiplier = 16 / (n * radius**2)
         z = values + multiplier * pull
         z = z - z.amin(-1, keepdim=True) + 0.1
@@ -127,7 +127,7 @@ class _State:
             b1, b2 = total(x) - missing, total(pull * x) + target / multiplier
             growth = (a11 * b2 - a12 * b1) / determinant
             dq = x - by_ones * ((a22 * b1 - a12 * b2) / determinant) - by_pull * growth
-            return dq, dq @ ball.gram, multiplier * (growth - 1)
+            return dq, ball.times(dq), multiplier * (growth - 1)
 
         dq, dpull, change = direction(0.0, 0.0)
         u = dq / q

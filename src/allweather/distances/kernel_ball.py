@@ -51,8 +51,17 @@ class KernelBall:
         self.rank = max(1, int((spectrum > jitter).sum()))
         self.spectrum = spectrum[: self.rank]
         self.basis = vectors.flip(1)[:, : self.rank] * self.spectrum.sqrt()
+        # All of the spectrum that is not rounding, for products with the matrix, where it is the shorter way.
+        felt = int((spectrum > 1e-15 * spectrum[0]).sum())
+        self._root = vectors.flip(1)[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < len(matrix) else None
         self.well_conditioned = self.rank == len(matrix) and bool(spectrum[0] < 1e4 * spectrum[-1])
         self.inverse = torch.cholesky_inverse(torch.linalg.cholesky(self.gram))
+
+    def times(self, x: Tensor) -> Tensor:
+        """The products (b, n) of `x` (b, n) and the regularised kernel matrix."""
+        if self._root is None:
+            return x @ self.gram
+        return torch.addmm(x, x @ self._root, self._root.T, beta=self.floor)
 
     def factor(self, diagonal: Tensor) -> Solver:
         """A solver of `(K + diag) x = b` for a batch of diagonals (b, n), good enough for a Newton step.
@@ -97,13 +106,13 @@ class KernelBall:
     ) -> Face:
         """The face of the ball with a given support per decision."""
         lost = p * ~support
-        sides = torch.stack([values, lost @ self.gram, torch.ones_like(values)])
+        sides = torch.stack([values, self.times(lost), torch.ones_like(values)])
         direction, offset, ones = self._solve_on(support, sides)
         ones = ones / total(ones)
         direction = direction - ones * total(direction)
         offset = offset + ones * (total(lost) - total(offset)) - lost
-        room = radius**2 - total(offset * (offset @ self.gram))
-        return Face(offset, direction, room, total(direction * (direction @ self.gram)))
+        room = radius**2 - total(offset * self.times(offset))
+        return Face(offset, direction, room, total(direction * self.times(direction)))
 
     def _solve_on(self, support: Tensor, sides: Tensor) -> Tensor:
         """The x (m, b, n), zero off the support, with `K x = side` on it.
@@ -118,7 +127,7 @@ class KernelBall:
     def duality_gap(self, q: Tensor, multiplier: Tensor, values: Tensor, p: Tensor, radius: Tensor) -> Tensor:
         """How far q can be from optimal (b, 1), beyond rounding, as the multiplier shows; infinite outside the ball."""
         difference = q - p
-        pull = difference @ self.gram
+        pull = self.times(difference)
         reduced = values + multiplier * pull
         slack = (radius**2 - total(difference * pull)) / 2
         rounding = 4 * torch.finfo(q.dtype).eps * self.gram.amax() * multiplier * total(difference.abs())
