@@ -43,10 +43,11 @@ class Gram:
         return (weights @ root).square().sum(-1) + weights.square() @ rest
 
     def _shared(self, weights: Tensor) -> Tensor:
-        """One pass over half of the matrix, in blocks that stay in cache."""
+        """One pass over half of the matrix, in blocks that stay in cache, and in larger ones on a GPU."""
         used = weights.nonzero()[:, 0]
         points, weights = self.contexts[used], weights[used]
-        total, rows = weights.new_zeros(()), max(1, BLOCK // max(len(points), 1))
+        block_size = BLOCK if points.device.type == "cpu" else 2**8 * BLOCK  # launches cost more than memory there
+        total, rows = weights.new_zeros(()), max(1, block_size // max(len(points), 1))
         for start in range(0, len(points), rows):
             end = start + rows
             block = self.factor(points[start:end], points[start:])
