@@ -51,7 +51,7 @@ def records(figure: str, results: pd.DataFrame) -> list[Record]:
 def _record(figure: str, block: pd.DataFrame) -> Record:
     last = int(block["step"].max())
     kept = block[block["step"].isin({*STEPS, last // 2, last})]
-    names = ["cumulative", *(name for name in ("reward",) if name in block)]
+    names = ["cumulative", *(name for name in ("regret", "reward") if name in block)]
     curves = {name: [_short(value) for value in kept[name]] for name in names}
     return {
         **_keys(figure, block),
@@ -124,7 +124,7 @@ def table(found: Iterable[Record]) -> pd.DataFrame:
             values = {name: record[name] for name in ("spent", "simple")}
         else:
             values = {"step": record["steps"], "cumulative": record["cumulative"]}
-            values |= {"reward": record["reward"]} if "reward" in record else {}
+            values |= {name: record[name] for name in ("regret", "reward") if name in record}
         parts.append(pd.DataFrame({**keys, **values, "seconds": record["cpu_s"] / length(record)}))
     return pd.concat(parts, ignore_index=True)
 

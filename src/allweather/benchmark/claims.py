@@ -192,10 +192,10 @@ def final_regrets(block: pd.DataFrame, methods: Sequence[str], column: str = "cu
         column: without control sets, which regret.
 
     Returns:
-        None where a method has no runs, or no trial by then.
+        None where a method has no runs, no trial by then, or no such column.
     """
     both = block[block["method"].isin(list(methods))]
-    if both["method"].nunique() < len(set(methods)):
+    if both["method"].nunique() < len(set(methods)) or ("spent" not in block and column not in block):
         return None
     if "spent" in block:
         reached = both.groupby(["method", "seed"])["spent"].max().min()
