@@ -82,7 +82,7 @@ def test_a_dask_cluster_gives_the_same_table():
 
     alone = SMALL.execute(progress=False)
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster),
         joblib.parallel_config("dask"),
     ):

@@ -178,7 +178,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 
 @pytest.mark.parametrize("name", ["subsets-fig2", "subsets-fig3", "subsets-cpu"])
 def test_in_miniature(name):
-    found = reproduce(name, quick=True, methods=["ts-psq", "etc-ada"])
+    found = reproduce(name, quick=True, iterations=1, methods=["ts-psq", "etc-ada"])
     assert (found.table["mean"] > -1e-6).all()
     assert found.claim
     assert set(found.table["method"]) == {"ts-psq", "etc-ada"}

@@ -64,7 +64,7 @@ def reproduce(
         name: see `reproducible`.
         seeds: number of seeds; by default as in the paper.
         iterations: of each run; by default as in the paper. With control sets, a limit.
-        quick: one seed, three iterations, the first problem.
+        quick: one seed, three iterations unless given, the first problem.
         problems: only these, by their label in the results or by the name of the problem.
         methods: only these, likewise.
         workers: processes.
@@ -122,7 +122,7 @@ def select_campaigns(
         figure: of the catalogue.
         seeds: number of seeds; by default as in the paper.
         iterations: of each run; by default as in the paper.
-        quick: one seed, three iterations, the first problem of the first campaign.
+        quick: one seed, three iterations unless given, the first problem of the first campaign.
         problems: only these.
         methods: only these.
         folder: of the folders of the campaigns, each the same whatever problems and methods are chosen.
@@ -166,5 +166,5 @@ def _sized(campaign: Campaign, seeds: int | None, iterations: int | None, quick:
         campaign,
         problems=first if quick else campaign.problems,
         seeds=campaign.seeds if count is None else list(campaign.seeds)[:count],
-        iterations=3 if quick else iterations or campaign.iterations,
+        iterations=iterations or (3 if quick else campaign.iterations),
     )
