@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -55,8 +56,9 @@ class Situation(NamedTuple):
         given = next((each for each in (context, forecast) if each is not None), None)
         fits = given is None or not controlled
         require(fits, f"{where}(context=..., forecast=...)", "not be given with control sets", given)
-        some = context is not None and not isinstance(context, str) and any(n not in context for n in space.contexts)
-        partly = bool(context) and some and all(name in space.contexts for name in context or ())
+        given_names = list(context) if isinstance(context, Mapping) else []
+        some = bool(given_names) and any(name not in given_names for name in space.contexts)
+        partly = some and all(name in space.contexts for name in given_names)
         both = context is not None and forecast is not None and not partly
         require(not both, f"{where}(context=..., forecast=...)", "not both be given", (context, forecast))
         fits = forecast is None or isinstance(forecast, ContextModel)

@@ -143,6 +143,8 @@ class Validator:
         With some variables of the context it is `partial`, unless the others were told before.
         """
         space, checked = self._space_of(trial), dict[str, Any]()
+        if context is not None and hasattr(context, "to_dict"):  # a row of a DataFrame
+            context = dict(context.to_dict())
         if context and isinstance(context, Mapping):
             known = trial.context or trial.partial or {}
             again = [name for name in context if name in (trial.partial or {}) and known[name] != context[name]]
