@@ -588,7 +588,7 @@ def test_trials_can_be_added_to_another_study():
     again.add(trials.reset_index())
     assert again.trials()["value"].tolist() == [1.0, 2.0, 1.0, 1.0, 2.0]
     study.ask()
-    with pytest.raises(aw.InvalidInput, match=r"row 2 .*state` must be of a complete trial.*got 'pending'"):
+    with pytest.raises(aw.InvalidInput, match=r"row 3, column 'state'` must be of a complete trial.*got 'pending'"):
         again.add(study.trials())
     assert len(again.trials()) == 5
 

@@ -71,9 +71,9 @@ def test_data_from_before(kiosk, folder):
     assert "numbers 6 to 11" in kiosk("add", "days.csv").out
     kiosk("recommend")
     (folder / "bad.csv").write_text(DAYS + "10,300,40\n")
-    assert "row 6" in kiosk("add", "bad.csv", code=2).err
+    assert "line 8" in kiosk("add", "bad.csv", code=2).err
     (folder / "long.csv").write_text("order,demand,value\n" + "1" * 200_000 + ",1,1\n")
-    assert "not a CSV table" in kiosk("add", "long.csv", code=2).err
+    assert "line 2` is not a row of a CSV table" in kiosk("add", "long.csv", code=2).err
     (folder / "empty.csv").write_text("order,demand,value\n")
     kiosk("add", "empty.csv", code=2)
     kiosk("add", "missing.csv", code=2)

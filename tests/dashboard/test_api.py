@@ -99,7 +99,7 @@ def test_data_from_before(client):
     assert added.status_code == 201
     assert [trial["number"] for trial in added.json()["trials"]] == [12, 13]
     wrong = client.post(f"{ROOT}/kiosk/trials", json={"rows": [*rows, {"order": 20, "demand": 300, "value": 1}]})
-    assert "row 2" in detail(wrong, 422)
+    assert "row 3" in detail(wrong, 422)
     assert client.get(ROOT).json()["studies"][0]["trials"] == 14
 
 

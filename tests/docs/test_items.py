@@ -40,7 +40,8 @@ def test_names_exist_and_none_is_missing(words, known):
         rf"\b(?:{words}) (`[^|;]*?)(?= \||, (?:figure|problem|table))", "\n".join(map(" | ".join, ITEMS))
     )
     named = {name for each in lists for name in re.findall(r"`([\w-]+)`", each)}
-    assert named == set(known())
+    # Other tests of the same process may have registered problems of their own.
+    assert named == set(known()) - {"bakery"}
 
 
 def test_commands_exist():

@@ -224,13 +224,13 @@ def test_what_cannot_be_learned_from_is_said_and_stops_nothing(reported, state, 
     assert AllweatherNode.of(client).as_study().trials()["state"].tolist() == ["complete"] * 7
 
 
-def test_standard_errors_are_refused_until_they_are_put_right():
+def test_standard_errors_of_contexts_are_refused_until_they_are_put_right():
     client = make()
     run(client, 0, last=4)
     ((index, _),) = client.get_next_trials(1).items()
-    client.complete_trial(index, {"earned": (1.0, 0.1), "grip": 0.5})
+    client.complete_trial(index, {"earned": (1.0, 0.1), "grip": (0.5, 0.1)})
     for call in (lambda: client.get_next_trials(1), lambda: decided(client)):
-        with pytest.raises(aw.InvalidInput, match=r"'earned' of trial 4.*no standard error.*got 0.1"):
+        with pytest.raises(aw.InvalidInput, match=r"'grip' of trial 4.*no standard error.*got 0.1"):
             call()
     client.attach_data(index, {"earned": 1.0, "grip": 0.5})
     step(client, 0.5)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Hashable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -27,8 +27,11 @@ Result = TypeVar("Result")
 THREAD = "allweather-task"
 WAITING = 16
 """Requests that may wait for the tasks of one kind on one study; further ones are answered with 503."""
-FIXED_MEMORY, PAIR_MEMORY = 200e6, 650.0
-"""Bytes that a computation needs, and for each pair of outcomes: 2.6 GB were measured with 2,000 outcomes."""
+FIXED_MEMORY, PAIR_MEMORY, OUTCOME_MEMORY, EXACT = 200e6, 150.0, 1e5, 2000
+"""Bytes that a computation needs, for each pair of outcomes while the model is exact, and for each beyond: with 2,000,
+5,000 and 20,000 outcomes a whole process had peaks of 0.92, 1.1 and 2.3 GiB (`python -m benchmarks trials`)."""
+SHORT = 500
+"""Outcomes up to which computations are short: these do not wait for longer ones."""
 EXPECTATION = ObjectiveChoice(objective="expectation")
 
 
@@ -71,13 +74,25 @@ def memory_needed(outcomes: int) -> float:
 
     Example:
         >>> round(memory_needed(2000) / 1e9, 1)
-        2.8
+        0.8
     """
-    return FIXED_MEMORY + PAIR_MEMORY * outcomes**2
+    pairs, beyond = min(outcomes, EXACT) ** 2, max(outcomes - EXACT, 0)
+    return FIXED_MEMORY + PAIR_MEMORY * pairs + OUTCOME_MEMORY * beyond
+
+
+class KindSlots:
+    """Limits how many tasks of one kind compute at once: so many short ones, and as many long ones."""
+
+    def __init__(self, computations: int) -> None:
+        self._short, self._long = (asyncio.Semaphore(computations) for _ in range(2))
+
+    def of(self, outcomes: int) -> asyncio.Semaphore:
+        """Return the slots of a task on so many outcomes."""
+        return self._short if outcomes <= SHORT else self._long
 
 
 class Slots:
-    """Limits how many tasks of each kind compute at once over all studies.
+    """Limits how many tasks of each kind compute at once over all studies; short ones do not wait for long ones.
 
     Args:
         computations: of each kind.
@@ -87,7 +102,7 @@ class Slots:
     def __init__(self, computations: int, memory: float) -> None:
         # An ask takes its slot when it computes, not while it waits for another worker's turn.
         self.ask = threading.BoundedSemaphore(computations)
-        self.recommend, self.draw = (asyncio.Semaphore(computations) for _ in range(2))
+        self.recommend, self.draw = (KindSlots(computations) for _ in range(2))
         self.memory = Memory(memory)
 
 
@@ -103,10 +118,10 @@ class TaskQueue(Generic[Opened]):
     def __init__(
         self,
         load: Callable[[], Opened],
-        slots: AbstractAsyncContextManager[Any] | None = None,
+        slots: KindSlots | None = None,
         memory: tuple[Memory, Callable[[], int]] | None = None,
     ) -> None:
-        self._load, self._slots, self._memory = load, slots or nullcontext(), memory
+        self._load, self._slots, self._memory = load, slots, memory
         self._turn, self._running, self._shut_down = asyncio.Lock(), threading.Lock(), False
         self._waiting = 0
         self._opened: Opened | None = None
@@ -134,7 +149,7 @@ class TaskQueue(Generic[Opened]):
             raise Busy(f"{self._waiting} requests wait for this study already: try again later")
         self._waiting += 1
         try:
-            async with self._turn, self._reserved(), self._slots:
+            async with self._turn, self._reserved():
                 # An unread request body is reported before the disconnect, so ask twice.
                 if self._shut_down or await request.is_disconnected() or await request.is_disconnected():
                     raise Cancelled
@@ -148,8 +163,8 @@ class TaskQueue(Generic[Opened]):
         if self._memory is None:
             yield
             return
-        memory, outcomes = self._memory
-        async with memory.reserved(await run_in_threadpool(outcomes)):
+        memory, count = self._memory[0], await run_in_threadpool(self._memory[1])
+        async with memory.reserved(count), self._slots.of(count) if self._slots else nullcontext():
             yield
 
     def cancel(self) -> None:

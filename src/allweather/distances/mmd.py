@@ -141,7 +141,8 @@ class MMD(Distance):
         points = reference.points
         known: dict[Any, tuple[Any, KernelBall]] = _BALLS.setdefault(points, {})
         place = torch.arange(len(points), dtype=points.dtype, device=points.device)
-        drawn = (reference.weights @ place).item() if self.lengthscale is None else 0.0
+        by_weights = self.lengthscale is None and not callable(self.kernel)  # the lengthscale then depends on them
+        drawn = (reference.weights @ place).item() if by_weights else 0.0
         key, stamp = (self.lengthscale, self.kernel), (points._version, points.sum().item(), drawn)
         if key not in known or known[key][0] != stamp:
             if len(known) >= LARGEST:  # a surrogate's kernel changes with every fit
