@@ -24,7 +24,7 @@ def centre_and_scale_without_noise(values: Tensor, sds: Tensor) -> tuple[float, 
         >>> values = torch.tensor([0.0, 1.0, 2.0, 9.0], dtype=torch.float64)
         >>> _, scale = centre_and_scale_without_noise(values, torch.tensor([0.0, 0.0, 0.0, 5.0], dtype=torch.float64))
         >>> round(scale, 1), round(float(values.std()), 1)
-        (2.1, 4.1)
+        (2.0, 4.1)
     """
     noise = sds.nan_to_num(0.0).square()
     most = float(values.var())
