@@ -24,6 +24,22 @@ class ContextRule(Named, ABC):
 
 
 @dataclass(frozen=True)
+class AmongLikely(ContextRule, ABC):
+    """A rule that compares the points that count most."""
+
+    candidates: int = 256
+    """Points compared, at most: those with the largest weights of the objective's tangent, then the likeliest."""
+
+    def __post_init__(self) -> None:
+        require_count(self.candidates, f"{type(self).__name__}(candidates=...)", low=1)
+
+    def among(self, belief: Belief, weights: Tensor) -> Tensor:
+        """Return the indices (m,) of the points compared, given weights (n,) or (b, n) of tangents."""
+        wide = weights.abs().amax(0) if weights.ndim > 1 else weights.abs()
+        return (wide + 1e-3 * belief.reference.weights).argsort(descending=True, stable=True)[: self.candidates]
+
+
+@dataclass(frozen=True)
 class LargestDeviation(ContextRule):
     """The context whose outcome is most uncertain, among those that the objective may depend on.
 
@@ -39,7 +55,7 @@ class LargestDeviation(ContextRule):
 
 
 @dataclass(frozen=True)
-class MostInfluential(ContextRule):
+class MostInfluential(AmongLikely):
     """The context whose outcome reduces the uncertainty of the objective most.
 
     The objective is replaced by its tangent at the posterior mean: for a worst case its weights are the worst
@@ -51,19 +67,12 @@ class MostInfluential(ContextRule):
         MostInfluential(candidates=128)
     """
 
-    candidates: int = 256
-    """Points compared, at most: the likeliest under the tangent's weights and the context distribution."""
-
-    def __post_init__(self) -> None:
-        require_count(self.candidates, "MostInfluential(candidates=...)", low=1)
-
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the point where one outcome explains most of the objective's variance."""
         with torch.no_grad():
             weights = belief.weights(decision[None])
             weights = weights if weights.ndim > 1 else weights[None]
-            importance = weights[0].abs() + 1e-3 * belief.reference.weights
-            points = importance.argsort(descending=True, stable=True)[: self.candidates]
+            points = self.among(belief, weights)
             slopes = belief.field.step(decision[None], weights, belief.reference.points[points]).own(
                 decision[None], weights
             )
@@ -107,8 +116,8 @@ class FromLaw(ContextRule):
     """A context drawn from the context distribution, as nature would.
 
     Example:
-        >>> FromLaw()
-        FromLaw()
+        >>> [ContextRule.named(name).__name__ for name in ("from-law", "lacing-value")]
+        ['FromLaw', 'LacingValue']
     """
 
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
@@ -117,7 +126,7 @@ class FromLaw(ContextRule):
 
 
 @dataclass(frozen=True)
-class LargestGain(ContextRule):
+class LargestGain(AmongLikely):
     """The context with the largest knowledge gradient, for the decision that was chosen.
 
     Example:
@@ -125,20 +134,12 @@ class LargestGain(ContextRule):
         LargestGain(candidates=64)
     """
 
-    candidates: int = 256
-    """Points compared, at most."""
-
-    def __post_init__(self) -> None:
-        require_count(self.candidates, "LargestGain(candidates=...)", low=1)
-
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the point at which a trial is expected to add most to the best objective."""
         with torch.no_grad():
             compared = belief.incumbents(64) if belief.compared is None else belief.compared
             compared = torch.cat([decision[None], compared])
             weights = belief.weights(compared)
-            wide = weights.abs().amax(0) if weights.ndim > 1 else weights.abs()
-            order = (wide + 1e-3 * belief.reference.weights).argsort(descending=True, stable=True)
-            points = order[: self.candidates]
+            points = self.among(belief, weights)
             slopes = belief.field.step(compared, weights, belief.reference.points[points])(decision[None])[0]
             return points[expected_maximum(belief.expected(compared).expand(len(points), -1), slopes).argmax()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -30,25 +31,34 @@ METHODS = ("ts-psq", "ucb-cvs", "ucb-psq", "etc-ada")
 """ucb-cvs and ucb-psq evaluate all seven control sets, etc-ada at first the three cheapest."""
 
 
-def ask_times(
-    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
-) -> tuple[pd.DataFrame, str]:
+class Wanted(NamedTuple):
+    """What of a table is wanted."""
+
+    seeds: int | None = None
+    """How many repetitions; as in the paper if None."""
+    quick: bool = False
+    """Whether a miniature is enough."""
+    problems: Sequence[str] | None = None
+    """Only these."""
+    methods: Sequence[str] | None = None
+    """Only these."""
+
+
+def ask_times(wanted: Wanted) -> tuple[pd.DataFrame, str]:
     """Measure CPU seconds by problem and method; each seed is one `ask` of a study with other data.
 
     Args:
-        seeds: number of asks; by default 3.
-        quick: one problem, one ask.
-        problems: only these.
-        methods: only these.
+        wanted: its seeds are the asks, 3 by default; quick is one problem and one ask.
 
     Returns:
         The table, and how it compares with the published times.
     """
-    names = _select(list(PUBLISHED)[: 1 if quick else None], problems, "problems")
+    quick = wanted.quick
+    names = _select(list(PUBLISHED)[: 1 if quick else None], wanted.problems, "problems")
     rows = []
     for name in names:
-        for method in _select(list(METHODS), methods, "methods"):
-            found = pd.Series([_seconds(name, method, seed) for seed in range(1 if quick else seeds or 3)])
+        for method in _select(list(METHODS), wanted.methods, "methods"):
+            found = pd.Series([_seconds(name, method, seed) for seed in range(1 if quick else wanted.seeds or 3)])
             rows.append(
                 {
                     "problem": name,

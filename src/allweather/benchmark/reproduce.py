@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allweather._utils.registry import unknown
+from allweather.benchmark.ask_times import Wanted
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import check_claims, describe_findings
@@ -83,7 +84,7 @@ def reproduce(
             require_count(number, f"reproduce({where}=...)", low=1)
     chosen = CATALOGUE[name]
     if isinstance(chosen, Table):
-        return _built(chosen, *chosen.build(seeds, quick, problems, methods), folder)
+        return _built(chosen, *chosen.build(Wanted(seeds, quick, problems, methods)), folder)
     kept = None if folder is None else folder / (chosen.journals or name)
     campaigns = select_campaigns(chosen, seeds, iterations, quick, problems, methods, kept)
     tables = [each.execute(workers, progress=not quick) for each in campaigns]

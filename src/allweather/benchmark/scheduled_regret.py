@@ -44,13 +44,7 @@ class ScheduledJudge:
 
     @classmethod
     def of(cls, problem: Problem, measure: Measure, folder: Path | None = None) -> ScheduledJudge:
-        """Return a judge, with the optima that `folder` has.
-
-        Args:
-            problem: the test problem.
-            measure: its objective has a schedule.
-            folder: where optima are kept; None to search always.
-        """
+        """Return a judge of a problem by a measure whose objective has a schedule, with the optima kept in a folder."""
         path = None if folder is None else folder / f"optima-{problem.name}-{measure.name}.json"
         known = json.loads(path.read_text()) if path is not None and path.is_file() else {}
         return cls(

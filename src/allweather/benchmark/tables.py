@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from allweather.benchmark.ask_times import ask_times
+from allweather.benchmark.ask_times import Wanted, ask_times
 from allweather.contexts import KDE
 from allweather.problems.hartmann import COMPLICATED
 
@@ -23,8 +23,8 @@ class Table:
     source: str
     """Paper and number."""
     claim: str
-    build: Callable[[int | None, bool, Sequence[str] | None, Sequence[str] | None], tuple[pd.DataFrame, str]]
-    """From seeds, whether quick, problems and methods, to the table and how it compares."""
+    build: Callable[[Wanted], tuple[pd.DataFrame, str]]
+    """From what is wanted to the table and how it compares."""
     draw: Callable[[pd.DataFrame, Path], Path] | None = None
     """Draws the table, where the paper has a figure."""
 
@@ -33,21 +33,16 @@ PUBLISHED = {"normal": (0.3222, 0.1315, 0.1156, 0.0962), "complicated": (0.6216,
 SIZES = (10, 100, 200, 300)
 
 
-def kde_table2(
-    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
-) -> tuple[pd.DataFrame, str]:
+def kde_table2(wanted: Wanted) -> tuple[pd.DataFrame, str]:
     """Measure the L1 distance between a density and its kernel estimate, on the real line, unclipped (errata E2).
 
     Args:
-        seeds: number of repetitions; by default 100.
-        quick: ten repetitions.
-        problems: not used.
-        methods: not used.
+        wanted: its seeds are the repetitions, 100 by default; quick is ten of them.
 
     Returns:
         The table, and its largest deviation from the published one.
     """
-    repeats = 10 if quick else seeds or 100
+    repeats = 10 if wanted.quick else wanted.seeds or 100
     grid = np.linspace(-1, 2, 3001)
     rng = np.random.default_rng(0)
     normal = np.exp(-((grid - 0.5) ** 2) / 0.02) / np.sqrt(2 * np.pi * 0.01)

@@ -21,10 +21,8 @@ from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.low_rank import EXACT, ROUGH, Skeletons, skeletons
 from allweather.surrogates.step import ProductStep
 
-BLOCK = 2**22
-"""Numbers in a temporary, at most: 32 MiB."""
-LARGE = 512
-"""With more data, no temporary of (t, t) for every decision is made."""
+BLOCK, LARGE = 2**22, 512
+"""Numbers in a temporary, at most: 32 MiB. With more data than LARGE, none of (t, t) is made for every decision."""
 
 
 @dataclass(frozen=True, eq=False)

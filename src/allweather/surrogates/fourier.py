@@ -102,11 +102,11 @@ def weight_space(
     far outnumber the data.
 
     Args:
-        data: the posterior.
-        targets: (t,) standardised outcomes.
-        contexts: (n, d_c) where values are wanted.
-        count: how many samples; they share their frequencies and differ in all else.
-        generator: the source of the samples.
+        data: the posterior; this and what follows is as in `matheron`.
+        targets: (t,)
+        contexts: (n, d_c)
+        count: of samples.
+        generator: of random numbers.
         features: number of frequencies.
         pairs: whether each frequency has a cosine and a sine, and two weights, or one cosine of random phase.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from allweather.benchmark.ask_times import Wanted
 from allweather.benchmark.regret import Measure
 from allweather.contexts import Reference
 from allweather.distances import MMD, Distance, TotalVariation
@@ -29,9 +30,6 @@ from allweather.problems import problem
 PROBLEM = "hartmann3"
 """The paper's diagram has no function; here the decision is the one with the best mean on this problem."""
 DISTANCES: dict[str, Distance] = {"TV": TotalVariation(0.0), "MMD": MMD(0.0, lengthscale=0.1)}
-SHARE = 0.35
-"""The radius of DRO and RS, and the tradeoff of MR, as a part of the radius at which RO is reached."""
-POINTS = 41
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +92,11 @@ class Curve:
         return TotalVariation(radius)
 
 
+SHARE = 0.35
+"""The radius of DRO and RS, and the tradeoff of MR, as a part of the radius at which RO is reached."""
+POINTS = 41
+
+
 def curves() -> dict[str, Curve]:
     """Return the curve of the decision with the best mean, by distance."""
     chosen = problem(PROBLEM)
@@ -104,16 +107,11 @@ def curves() -> dict[str, Curve]:
     return {name: Curve(distance, best, reference) for name, distance in DISTANCES.items()}
 
 
-def table(
-    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
-) -> tuple[pd.DataFrame, str]:
+def table(wanted: Wanted) -> tuple[pd.DataFrame, str]:
     """Evaluate the objectives of Table 1 by their own definitions and by the general objective.
 
     Args:
-        seeds: not used.
-        quick: not used.
-        problems: not used.
-        methods: not used.
+        wanted: not used; it has no seeds.
 
     Returns:
         The table, and whether v is convex and the mean-risk objective below it.
@@ -137,12 +135,7 @@ def table(
 
 
 def draw(found: pd.DataFrame, path: Path) -> Path:
-    """Draw the curves and the marks of the objectives.
-
-    Args:
-        found: of `table`.
-        path: of the file.
-    """
+    """Draw the curves and the marks of the objectives, which are in `found` of `table`, to the file `path`."""
     import matplotlib.figure
 
     drawing = matplotlib.figure.Figure(figsize=(10, 4), layout="constrained")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 from botorch.test_functions import synthetic
 
+from allweather.benchmark.ask_times import Wanted
 from allweather.benchmark.summaries import standard_error
 from allweather.benchmark.tables import Table
 from allweather.methods import method
@@ -31,29 +31,24 @@ LAST = 100
 """Iterations of Fig. 6."""
 
 
-def run_times(
-    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
-) -> tuple[pd.DataFrame, str]:
+def run_times(wanted: Wanted) -> tuple[pd.DataFrame, str]:
     """Measure CPU seconds of one `ask` with 30 observations of the Ackley function, the last variable its context.
 
     The number of inputs varies with 30 contexts, and the number of contexts with 2 inputs.
 
     Args:
-        seeds: number of asks, each with other data; by default 3.
-        quick: two and three inputs with 30 contexts, one ask.
-        problems: not used.
-        methods: only these.
+        wanted: its seeds are the asks, each with other data, 3 by default; quick is one ask with two and three inputs.
 
     Returns:
         The table, and how much faster chi-squared and total variation are than MMD.
     """
     sizes = [(d, 30) for d in DIMENSIONS] + [(2, contexts) for contexts in CONTEXTS[1:]]
-    rows = []
+    rows, quick, methods = [], wanted.quick, wanted.methods
     for d, contexts in sizes[: 2 if quick else None]:
         for name, setting in METHODS.items():
             if methods is None or name in methods:
                 found = pd.Series(
-                    [_seconds(name, {setting: contexts}, d, seed) for seed in range(1 if quick else seeds or 3)]
+                    [_seconds(name, {setting: contexts}, d, seed) for seed in range(1 if quick else wanted.seeds or 3)]
                 )
                 keys = {"method": name, "inputs": d, "contexts": contexts}
                 times = {"mean": found.mean(), "standard_error": standard_error(found), "asks": len(found)}
@@ -121,16 +116,11 @@ def draw_times(table: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def radii(
-    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
-) -> tuple[pd.DataFrame, str]:
+def radii(wanted: Wanted) -> tuple[pd.DataFrame, str]:
     """Tabulate the adaptive radius of Sec. 4.2 by iteration.
 
     Args:
-        seeds: not used.
-        quick: not used.
-        problems: not used.
-        methods: not used.
+        wanted: not used; it has no seeds.
 
     Returns:
         The table, and whether the radii tend to 0: the exponent with which they fall over the last half.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from allweather.benchmark.ask_times import Wanted
 from allweather.benchmark.regret import Measure
 from allweather.contexts import Reference
 from allweather.distances import Wasserstein
@@ -21,16 +21,11 @@ DECISIONS = 401
 """The function is even in x, so that x >= 0 is enough."""
 
 
-def table(
-    seeds: int | None, quick: bool, problems: Sequence[str] | None, methods: Sequence[str] | None
-) -> tuple[pd.DataFrame, str]:
+def table(wanted: Wanted) -> tuple[pd.DataFrame, str]:
     """Find the optimum of the expectation under the reference and the true distribution, and of the robust objective.
 
     Args:
-        seeds: not used.
-        quick: not used.
-        problems: not used.
-        methods: not used.
+        wanted: not used; it has no seeds.
 
     Returns:
         One row per objective: the optimum |x|, its value, and its regret in expectation under the true distribution.
