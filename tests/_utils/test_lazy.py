@@ -43,6 +43,7 @@ assert allweather.Study is sys.modules["allweather.study"].Study
 """
 
 
+@pytest.mark.slow
 def test_commands_that_compute_nothing_import_nothing_heavy(tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
     space = aw.Space(order=aw.Real(0, 100), demand=aw.Context(0, 100))
