@@ -31,6 +31,12 @@ Names = Annotated[
 ]
 
 
+Tokens = Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file of tokens with names, full or read-only")]
+MemoryLimit = Annotated[
+    float | None, typer.Option(metavar="GB", min=0.1, help="memory for computations; default: half of what there is")
+]
+
+
 @app.command()
 def dashboard(
     storage: StorageOption = None,
@@ -38,15 +44,10 @@ def dashboard(
     port: Annotated[int, typer.Option(min=0, max=65535, help="port to listen on; 0 takes any free port")] = 8080,
     token: Token = None,
     host_name: Names = None,
-    tokens: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="TOML file of tokens with names, full or read-only")
-    ] = None,
+    tokens: Tokens = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="certificate, for HTTPS")] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="private key of the certificate")] = None,
-    memory: Annotated[
-        float | None,
-        typer.Option(metavar="GB", min=0.1, help="memory for computations; default: half of what there is"),
-    ] = None,
+    memory: MemoryLimit = None,
     computations: Annotated[int, typer.Option(min=1, max=64, help="of each kind that run at once")] = 1,
     open_it: Annotated[bool, typer.Option("--open", help="open the page in a browser")] = False,
     as_json: JsonOption = False,

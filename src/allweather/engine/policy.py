@@ -85,7 +85,7 @@ def make_policy(view: Callable[[Row], Outlook], contexts: Sequence[Row]) -> Poli
     views = [view(row) for row in contexts]
     rows = []
     for row, each in zip(contexts, views, strict=True):
-        low, middle, high = each.own
+        low, middle, high = each.chosen_objective
         rows.append({**row, **each.decision, "value": middle, "low": low, "high": high})
     names = tuple(dict.fromkeys(name for row in contexts for name in row))
     return Policy(pd.DataFrame(rows), names, tuple(views[0].decision), units_of(views[0].space.variables))

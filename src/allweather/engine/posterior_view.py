@@ -175,7 +175,7 @@ class Outlook:
 
         decision, distance = self.decision, self.distance
         shifts = _radii(distance) if radii is None else radii
-        low, middle, high = self.own
+        low, middle, high = self.chosen_objective
         worst = self.worst(decision, [distance.number]).weights[0]
         gain = None if is_costly(self.belief.objective) else self.gain()
         return Recommendation(
@@ -197,7 +197,7 @@ class Outlook:
         )
 
     @cached_property
-    def own(self) -> tuple[float, float, float]:
+    def chosen_objective(self) -> tuple[float, float, float]:
         """Where the objective of the decision that looks best lies: low end of its interval, middle, high end."""
         (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([self.decision]))
         return low, middle, high

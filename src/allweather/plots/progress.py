@@ -59,7 +59,7 @@ def progress(
         panels.append(_regret(past, known, problem, measure or Measure()))
     if "cost" in table:
         panels.append(_spent(table))
-    reached = now.own[1]
+    reached = now.chosen_objective[1]
     says = (
         f"After {len(complete)} complete trials the recommended decision is {format_row(now.decision)}; its "
         f"{objective_label(now.belief.objective)} is {format_value(float(reached))}."
@@ -79,7 +79,7 @@ def _outcomes(complete: pd.DataFrame) -> Panel:
 
 
 def _objective(now: Outlook, past: list[Outlook], times: np.ndarray) -> Panel:
-    then = np.array([outlook.own for outlook in past])
+    then = np.array([outlook.chosen_objective for outlook in past])
     then = np.where(np.isfinite(then), then, np.nan)
     low, middle, high = then.T
     marks: tuple[Mark, ...] = (
