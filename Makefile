@@ -12,7 +12,7 @@ demo: $(LIBRARY)
 	$(BIN)/python examples/newsvendor.py
 
 test: $(DEVELOPMENT) browser
-	$(BIN)/python -m pytest -n auto -rs
+	$(BIN)/python -m pytest -n auto --dist worksteal -rs
 
 # The parts and the study, without browsers, other tools, documentation and long studies; it names what it leaves out.
 test-fast: $(DEVELOPMENT)

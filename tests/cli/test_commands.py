@@ -244,7 +244,7 @@ def test_plots(kiosk, folder):
     assert drawn["file"] == "kiosk.png"
     assert "The recommended decision, order = " in drawn["says"]
     assert (folder / "kiosk.png").read_bytes().startswith(b"\x89PNG")
-    for figure in ("contexts", "profile", "slices", "progress", "check"):
+    for figure in ("contexts", "progress"):
         kiosk("plot", f"{figure}.svg", "--figure", figure)
         assert "<svg" in (folder / f"{figure}.svg").read_text()
     assert "did you mean 'progress'" in kiosk("plot", "--figure", "progres", code=2).err

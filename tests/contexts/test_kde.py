@@ -101,7 +101,7 @@ def variation(mixture, n, seed):
     """
     source = np.random.default_rng(seed)
     contexts = [mixture[i].rvs(random_state=source) for i in source.integers(len(mixture), size=n)]
-    grid = np.linspace(-3, 4, 7001)
+    grid = np.linspace(-3, 4, 1401)
     density = KDE(bandwidth="silverman").density(torch.tensor(grid)[:, None], torch.tensor(contexts)[:, None]).numpy()
     return np.trapezoid(np.abs(density - np.mean([law.pdf(grid) for law in mixture], axis=0)), grid)
 

@@ -4,16 +4,15 @@ import math
 import sys
 import time
 
-from allweather import Study
+from allweather.storage.stored_study import StoredStudy  # it begins at once: no torch
 
 
 def feed(url, name):
-    study = Study.load(url, name)
+    study = StoredStudy.open(url, name)
     for turn in range(200):
-        trial = study.ask()
-        demand = 45 + 20 * math.sin(3.7 * turn)
-        order = trial.decision["order"]
-        study.tell(trial, 9 * min(order, demand) - 5 * order, context={"demand": demand})
+        demand, order = 45 + 20 * math.sin(3.7 * turn), 40 + 20 * math.sin(2.3 * turn)
+        row = {"order": order, "demand": demand, "value": 9 * min(order, demand) - 5 * order}
+        (trial,) = study.session.decide(study.validator.added([row], [], None, "refuse", None))
         sys.stdout.write(f"{trial.number}\n")
         sys.stdout.flush()
         time.sleep(0.4)  # the work that a trial takes

@@ -1,7 +1,6 @@
 """A study of 5,000 trials beside one of 50: its page needs no more work, also while the study computes."""
 
 import re
-import sys
 import time
 from contextlib import contextmanager
 
@@ -9,7 +8,7 @@ import httpx
 import pytest
 from tests.dashboard.browsers import launched, watched
 from tests.dashboard.served import fed, serving
-from tests.processes import running
+from tests.warm import program
 
 from allweather.storage import Journal
 
@@ -30,8 +29,7 @@ def url(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(url):
     """A server in a process of its own, which takes its computations with it when it ends."""
-    command = [sys.executable, "-m", "allweather.cli", "dashboard", "--storage", url, "--port", "0"]
-    with running(command, stderr=None) as process:
+    with program("-m", "allweather.cli", "dashboard", "--storage", url, "--port", "0", quiet=False) as process:
         yield re.search(r"http://\S+", process.stdout.readline()).group(0).rstrip("/")
 
 

@@ -4,12 +4,12 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 
 import httpx
 import pytest
+from tests.warm import Program
 from typer.testing import CliRunner
 
 from allweather.cli import app
@@ -25,25 +25,15 @@ def started(kiosk, tmp_path):
     running = []
 
     def start(*words, **environment):
-        command = [sys.executable, "-m", "allweather.cli", "dashboard", "--storage", kiosk, "--port", "0", *words]
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env={**os.environ, **environment},
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        command = ["-m", "allweather.cli", "dashboard", "--storage", kiosk, "--port", "0", *words]
+        process = Program(command, cwd=tmp_path, env={**os.environ, **environment})
         running.append(process)
         address = re.search(r"http://[^\s\"]+", process.stdout.readline()).group(0)
         return process, address
 
     yield start
     for process in running:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stderr.close()
+        process.end()
 
 
 def test_it_answers_here_and_ends_when_told(started):

@@ -1,14 +1,12 @@
 """What docs/dashboard.md tells programs to send is what the server understands."""
 
-import os
 import re
 import shlex
-import sys
 
 import httpx
 import pytest
 from tests.docs.fences import DOCS, alike, blocks, commands
-from tests.processes import running
+from tests.warm import program
 from typer.testing import CliRunner
 
 import allweather as aw
@@ -29,8 +27,7 @@ def server(tmp_path):
     study.add([{"order": 10 * n, "demand": 30, "value": 9 * min(10 * n, 30) - 50 * n} for n in range(7)])
     (command, printed), *_ = [each for each in ASKED if each[0].startswith("allweather dashboard")]
     words = [*shlex.split(command)[1:], "--port", "0"]
-    command, environment = [sys.executable, "-m", "allweather.cli", *words], {**os.environ, "OMP_NUM_THREADS": "1"}
-    with running(command, cwd=tmp_path, env=environment, stderr=None) as process:
+    with program("-m", "allweather.cli", *words, cwd=tmp_path, quiet=False) as process:
         said = process.stdout.readline()
         address = re.search(r"http://[\d.:]+", said).group(0)
         assert alike(said.replace(address, THERE), printed), said

@@ -4,13 +4,12 @@ import doctest
 import os
 import runpy
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 from tests.docs.fences import DOCS, alike, blocks
+from tests.warm import Program
 
 import allweather as aw
 from allweather.benchmark import Campaign, summary
@@ -34,18 +33,11 @@ def programs(page: str) -> list[str]:
     return [block.text for block in blocks(DOCS / page) if block.kind == "python"]
 
 
-def started(file: Path, **environment: str) -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, file.name],
-        cwd=file.parent,
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def started(file: Path, **environment: str) -> Program:
+    return Program([file.name], cwd=file.parent, env={**os.environ, **environment})
 
 
-def ended(process: subprocess.Popen) -> str:
+def ended(process: Program) -> str:
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0, err
     return out

@@ -2,16 +2,13 @@
 import itertools
 import math
 import pickle
-import subprocess
-import sys
-import textwrap
 import time
 import warnings
-from pathlib import Path
 from wsgiref.util import setup_testing_defaults
 
 import pytest
-from tests.integrations.shifted import OBJECTIVE, TRIALS, days, outcome, paired
+from tests.integrations.shifted import OBJECTIVE, SEEDS, TRIALS, days, outcome, paired
+from tests.storage.workers import together
 
 import allweather as aw
 
@@ -70,7 +67,7 @@ def test_fifteen_trials_hold_under_a_shift(record_property):
 
     name = f"Optuna {optuna.__version__} and the best trial of TPE"
     # What the objective does by itself is shown with BoTorch.
-    paired(name, ours, None, default, record_property)
+    paired(name, ours, None, default, record_property, seeds=SEEDS[:3])
 
 
 def test_after_the_first_trials_it_goes_where_it_learned_to_go():
@@ -215,22 +212,16 @@ def test_trials_asked_for_before_the_parameters_are_known_go_on():
         late.suggest_float("load", 0, 1)
 
 
-WORKER = """
-    import sys
-    sys.path.insert(0, {here!r})
-    from tests.integrations.test_optuna import make, step
-    study = make(storage={storage!r})
+def work(storage):
+    study = make(storage=storage)
     for grip in (0.4, 0.6, 0.5, 0.7):
         step(study, grip)
-"""
 
 
 def test_processes_share_a_study(tmp_path):
     storage = f"sqlite:///{tmp_path}/study.db"
     make(storage=storage)
-    code = textwrap.dedent(WORKER.format(here=str(Path(__file__).parents[2]), storage=storage))
-    workers = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
-    assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
+    together(2, work, storage)
     study = make(storage=storage)
     assert len(study.trials) == 8
     assert len({trial.params["speed"] for trial in study.trials}) >= 6

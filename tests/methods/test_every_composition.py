@@ -108,7 +108,7 @@ GRID = [{"dose": dose, "speed": speed} for dose in (1.0, 4.0, 7.0, 10.0) for spe
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
 @pytest.mark.slow
-def test_runs_three_steps(row):
+def test_runs_two_steps(row):
     context, distance, objective, acquisition, surrogate = row
     wanted = WITH_DISTANCE[objective](DISTANCES[distance]()) if objective in WITH_DISTANCE else WITHOUT[objective]()
     study = aw.Study(
@@ -122,7 +122,7 @@ def test_runs_three_steps(row):
         seed=1,
     )
     rng = np.random.default_rng(0)
-    for _ in range(7):
+    for _ in range(6):
         trial = study.ask()
         SPACE.decisions.encode(trial.decision)
         heat = float(LAW.rvs(random_state=rng).clip(-1, 1))
@@ -190,7 +190,7 @@ def test_compositions_no_paper_tried_beat_random_search(name):
     def regrets(how):
         studies = [
             aw.Study(SPREAD, context=context, objective=objective, acquisition=how, initial=6, seed=seed)
-            for seed in range(3)
+            for seed in range(2)
         ]
         return [regret(study, objective, draw) for study in studies]
 

@@ -33,7 +33,7 @@ def workshop():
         season=aw.Context(aw.Choice("dry", "wet")),
         people=aw.Context(aw.Integer(0, 3)),
     )
-    study = aw.Study(space, objective=aw.DRO(aw.KL(0.1)), seed=1, name="<script>alert(1)</script>")
+    study = aw.Study(space, context=aw.KDE(64), objective=aw.DRO(aw.KL(0.1)), seed=1, name="<script>alert(1)</script>")
     rng = np.random.default_rng(0)
     for _ in range(9):
         trial = study.ask()

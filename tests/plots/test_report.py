@@ -2,6 +2,7 @@
 
 import base64
 import re
+from functools import cache
 
 import pytest
 from tests.plots.studies import farm, plain, stall, workshop
@@ -12,11 +13,16 @@ from allweather.plots.report.reasons import reasons
 from allweather.storage import Database, import_lines
 
 
+@cache
+def shown(study, static):
+    return report_html(study(), static=static)
+
+
 @pytest.mark.parametrize(
     ("study", "static"), [(stall, True), (stall, False), (workshop, False), (farm, False), (plain, True)]
 )
 def test_a_report_of_every_study(study, static):
-    text = report_html(study(), static=static)
+    text = shown(study, static)
     assert "<script>alert(1)" not in text
     assert ("<script" in text) == (not static)
     page = re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL)
@@ -29,7 +35,7 @@ def test_a_report_of_every_study(study, static):
 
 def test_the_study_comes_back_out_of_the_report(tmp_path):
     study = stall()
-    text = report_html(study, static=True)
+    text = shown(stall, static=True)
     (journal,) = set(re.findall(r"data:application/jsonl;base64,([A-Za-z0-9+/=]+)", text))
     url = f"sqlite:///{tmp_path}/again.db"
     database = Database(url)
@@ -40,7 +46,7 @@ def test_the_study_comes_back_out_of_the_report(tmp_path):
 
 
 def test_another_objective_is_not_said_to_come_back():
-    assert "reproduce the recommendation" in report_html(stall(), static=True)
+    assert "reproduce the recommendation" in shown(stall, static=True)
     assert "reproduce the recommendation" not in report_html(stall(), aw.WorstCase(), static=True)
 
 
@@ -98,7 +104,7 @@ def test_a_warning_of_a_model_that_predicts_nothing():
 
 @pytest.mark.parametrize("static", [True, False])
 def test_the_check_is_in_the_report(static):
-    text = report_html(stall(), static=static)
+    text = shown(stall, static)
     assert f"<figcaption><strong>Check of the model.</strong> {stall().check()}</figcaption>" in text
 
 

@@ -193,7 +193,7 @@ def test_a_method_that_ignores_contexts():
 
 @pytest.mark.parametrize("values", [[1.0], [2.0, 2.0, 2.0], [1e-9, 1e9]])
 def test_few_and_awkward_outcomes_are_drawn(values):
-    study = aw.Study(stall().space, objective=aw.DRO(aw.TotalVariation(0.0)), seed=1)
+    study = aw.Study(stall().space, context=aw.KDE(32), objective=aw.DRO(aw.TotalVariation(0.0)), seed=1)
     study.add([{"order": 0.5, "demand": 0.5, "value": value} for value in values])
     for name, draw in plots.STUDY_FIGURES.items():
         if name not in ("frontier", "check"):

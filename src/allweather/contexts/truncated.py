@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from allweather.errors import require, require_number
@@ -17,7 +18,6 @@ def truncated_normal(mean: float, variance: float, lower: float = 0.0, upper: fl
         >>> round(float(law.var()), 6), round(law.kwds["scale"], 3)
         (0.04, 0.214)
     """
-    import scipy.optimize
     import scipy.stats
 
     for number, name in ((mean, "mean"), (lower, "lower"), (upper, "upper")):
@@ -29,10 +29,21 @@ def truncated_normal(mean: float, variance: float, lower: float = 0.0, upper: fl
     widest = scipy.stats.uniform(0, width).var()
     require(variance < widest, "truncated_normal(variance=...)", f"be below {widest:g}, the uniform law's", variance)
 
-    def law(scale: float) -> Any:
-        return scipy.stats.truncnorm(a=(lower - mean) / scale, b=(upper - mean) / scale, loc=mean, scale=scale)
-
-    narrow, wide = 0.5 * variance**0.5, 1e3 * width
-    enough = law(wide).var() > variance
+    enough = _law(mean, 1e3 * width, lower, upper).var() > variance
     require(bool(enough), "truncated_normal(variance=...)", f"be clearly below {widest:g}, the uniform law's", variance)
-    return law(scipy.optimize.brentq(lambda scale: law(scale).var() - variance, narrow, wide, xtol=1e-14))
+    return _law(mean, _scale(mean, variance, lower, upper), lower, upper)
+
+
+@lru_cache(maxsize=1024)
+def _scale(mean: float, variance: float, lower: float, upper: float) -> float:
+    """The scale before the cut; kept, since a campaign builds the same problem many times."""
+    from scipy.optimize import brentq
+
+    narrow, wide = 0.5 * variance**0.5, 1e3 * (upper - lower)
+    return float(brentq(lambda scale: _law(mean, scale, lower, upper).var() - variance, narrow, wide, xtol=1e-14))
+
+
+def _law(mean: float, scale: float, lower: float, upper: float) -> Any:
+    import scipy.stats
+
+    return scipy.stats.truncnorm(a=(lower - mean) / scale, b=(upper - mean) / scale, loc=mean, scale=scale)
