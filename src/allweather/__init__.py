@@ -88,6 +88,7 @@ if TYPE_CHECKING:
         MeanVariance,
         MinimaxApproximation,
         Objective,
+        Probability,
         RangeRegularised,
         RobustSatisficing,
         VaR,
@@ -140,8 +141,8 @@ _NAMES = {
     ),
     "objectives": (
         "DRO Band CVaR EntropicRisk Expectation General GeneralAtUpper GeneralByDifference "
-        "LipschitzRegularised MeanRisk MeanVariance MinimaxApproximation Objective RangeRegularised "
-        "RobustSatisficing VaR VarianceRegularised WorstCase WorstCaseSensitivity"
+        "LipschitzRegularised MeanRisk MeanVariance MinimaxApproximation Objective Probability "
+        "RangeRegularised RobustSatisficing VaR VarianceRegularised WorstCase WorstCaseSensitivity"
     ),
     "schedules": (
         "BayesianWidth Constant CoveringRadius DensityRadius DivergenceRadius FiniteWidth "
@@ -234,6 +235,7 @@ __all__ = [
     "Observations",
     "Phi",
     "PowerLaw",
+    "Probability",
     "Progress",
     "RKHSWidth",
     "Random",

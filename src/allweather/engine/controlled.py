@@ -172,7 +172,7 @@ class ControlledEngine:
             rows.append({"control": names, "cost": split.control.cost, "value": reached, "score": best.value, **named})
         top = min(range(len(rows)), key=lambda place: (-scores[place], rows[place]["cost"]))
         control = controls[top]
-        frontier = _frontier(rows, columns, history.sign)
+        frontier = _frontier(rows, columns, outlooks[top].objective_sign)
         return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
 
     def _first(self, ledger: Ledger) -> Plan:

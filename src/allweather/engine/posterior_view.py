@@ -86,6 +86,11 @@ class Outlook:
         return self.space.decisions.decode(self.chosen[None])[0]
 
     @property
+    def objective_sign(self) -> int:
+        """What turns the objective into the user's direction."""
+        return self.sign if self.belief.objective.signed else 1
+
+    @property
     def reference(self) -> Reference:
         """The contexts believed in, in the unit cube."""
         return self.belief.reference.to("cpu")
@@ -162,7 +167,7 @@ class Outlook:
             decisions: by name, in the user's units.
         """
         points = self._encoded(decisions)
-        low, middle, high = _quantiles(self.sign * objective_draws(self.belief, points))
+        low, middle, high = _quantiles(self.objective_sign * objective_draws(self.belief, points))
         if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
             expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
             middle = np.clip(expected, low, high)

@@ -3,6 +3,7 @@
 from allweather.objectives.base import Band, Objective
 from allweather.objectives.bocu import GeneralAtUpper, GeneralByDifference
 from allweather.objectives.expectation import Expectation, WorstCase
+from allweather.objectives.probability import Probability
 from allweather.objectives.regularised import LipschitzRegularised, RangeRegularised, VarianceRegularised
 from allweather.objectives.risk import CVaR, EntropicRisk, MeanVariance, VaR
 from allweather.objectives.robust import DRO, General, MeanRisk, MinimaxApproximation, WorstCaseSensitivity
@@ -22,6 +23,7 @@ __all__ = [
     "MeanVariance",
     "MinimaxApproximation",
     "Objective",
+    "Probability",
     "RangeRegularised",
     "RobustSatisficing",
     "VaR",

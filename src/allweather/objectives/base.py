@@ -54,6 +54,9 @@ class Objective(Named, ABC):
     A concave objective is nowhere above its tangent, so that tangent's posterior bounds the objective's own.
     """
 
+    signed: ClassVar[bool] = True
+    """Whether it changes sign with the outcomes, as a mean does; a probability does not."""
+
     @property
     def slow(self) -> bool:
         """Whether it is made of worst cases that take long."""
