@@ -93,7 +93,7 @@ COMPOSITIONS = {
 @pytest.mark.parametrize("name", COMPOSITIONS)
 @pytest.mark.slow
 def test_studies_compute_on_their_device_and_decide_the_same(name: str, monkeypatch):
-    given = {"context": aw.KDE(40), "initial": 3, **COMPOSITIONS[name]}
+    given = {"context": aw.KDE(16), "initial": 3, **COMPOSITIONS[name]}
     rows = [{**row, "value": row["value"] ** 9 * 1e4} for row in ROWS] if name == "transformed" else ROWS
     here = aw.Study(SPACE, **given)
     here.add(rows)

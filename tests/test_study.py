@@ -503,9 +503,9 @@ class TestAwkwardData:
     @pytest.mark.parametrize("distance", [aw.MMD(0.1, lengthscale=0.3), aw.KL(0.1), aw.Wasserstein(0.1)], ids=repr)
     @pytest.mark.slow
     def test_a_target_that_is_hard_to_reach(self, distance):
-        study = aw.Study(SPACE, context=aw.KDE(32), objective=aw.RobustSatisficing(-0.2, distance))
+        study = aw.Study(SPACE, context=aw.KDE(16), objective=aw.RobustSatisficing(-0.2, distance))
         rng = np.random.default_rng(4)
-        for _ in range(7):
+        for _ in range(6):
             trial = study.ask()
             order, demand = trial.decision["order"], float(rng.beta(2, 5))
             study.tell(trial, math.sin(5 * order) * demand - abs(order - demand), context={"demand": demand})
@@ -540,7 +540,7 @@ class TestAwkwardData:
     def test_huge_and_zero_radii(self):
         for radius in (0.0, 1e6):
             for distance in (aw.TotalVariation, aw.ChiSquared, aw.KL, aw.MMD, aw.Wasserstein):
-                study = aw.Study(SPACE, context=aw.KDE(32), objective=aw.DRO(distance(radius)), initial=1)
+                study = aw.Study(SPACE, context=aw.KDE(16), objective=aw.DRO(distance(radius)), initial=1)
                 study.add(table(6))
                 study.ask()
                 assert math.isfinite(study.recommend().value)

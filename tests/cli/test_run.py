@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.processes import kill_group, running
+from tests.processes import kill_group
+from tests.warm import Program, program
 
 from allweather.cli import stopping, worker_pool
 from allweather.cli.subprocesses import TrialCommand, environment, parse_answer
@@ -148,7 +149,7 @@ def ended_with(file: Path) -> Iterator[None]:
             kill_group(int(number))
 
 
-def number_in(file: Path, run: subprocess.Popen) -> int:
+def number_in(file: Path, run: Program) -> int:
     """Wait for the number that a command of this run writes to the file."""
     while not file.exists() or not file.read_text().strip():
         assert run.poll() is None, run.stderr.read()
@@ -157,10 +158,10 @@ def number_in(file: Path, run: subprocess.Popen) -> int:
 
 
 def test_ctrl_c_leaves_a_study_that_goes_on(simulated, folder):
-    words = [sys.executable, "-m", "allweather.cli", "run", "echo $$ > shell; sleep 60"]
+    words = ["-m", "allweather.cli", "run", "echo $$ > shell; sleep 60", "--pending"]
     for end in (signal.SIGINT, signal.SIGTERM):
         (folder / "shell").unlink(missing_ok=True)
-        with running([*words, "--pending"]) as run, ended_with(folder / "shell"):
+        with program(*words) as run, ended_with(folder / "shell"):
             shell = number_in(folder / "shell", run)
             run.send_signal(end)
             _, said = run.communicate(timeout=60)

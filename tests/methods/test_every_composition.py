@@ -108,7 +108,7 @@ GRID = [{"dose": dose, "speed": speed} for dose in (1.0, 4.0, 7.0, 10.0) for spe
 
 @pytest.mark.parametrize("row", ROWS, ids="-".join)
 @pytest.mark.slow
-def test_runs_two_steps(row):
+def test_runs_and_recommends(row):
     context, distance, objective, acquisition, surrogate = row
     wanted = WITH_DISTANCE[objective](DISTANCES[distance]()) if objective in WITH_DISTANCE else WITHOUT[objective]()
     study = aw.Study(
@@ -122,7 +122,7 @@ def test_runs_two_steps(row):
         seed=1,
     )
     rng = np.random.default_rng(0)
-    for _ in range(6):
+    for _ in range(5):
         trial = study.ask()
         SPACE.decisions.encode(trial.decision)
         heat = float(LAW.rvs(random_state=rng).clip(-1, 1))
