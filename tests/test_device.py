@@ -84,7 +84,7 @@ SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
 ROWS = [{"x": (k % 7) / 6, "c": (k % 5) / 4, "value": -(((k % 7) / 6 - 0.4) ** 2) + 0.1 * (k % 3)} for k in range(12)]
 COMPOSITIONS = {
     "default": {},
-    "transformed": {"objective": aw.DRO(aw.KL(0.1))},
+    "transformed": {"objective": aw.Expectation()},
     "thompson": {"objective": aw.CVaR(0.3), "acquisition": aw.Thompson(), "surrogate": aw.GP("matern52")},
     "candidates": {"candidates": [{"x": k / 8} for k in range(9)], "acquisition": aw.UCB()},
 }

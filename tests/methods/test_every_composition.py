@@ -55,7 +55,14 @@ ACQUISITIONS = {
     "improvement": lambda: aw.ExpectedImprovement(8, 32),
     "random": aw.Random,
 }
-SURROGATES = {"rbf": aw.GP, "matern": lambda: aw.GP("matern"), "botorch": lambda: SingleTaskGP}
+
+
+def unfitted(points, outcomes):
+    """A BoTorch model with the hyperparameters that it begins with: fitting is tested with the surrogate."""
+    return SingleTaskGP(points, outcomes)
+
+
+SURROGATES = {"rbf": aw.GP, "matern": lambda: aw.GP("matern"), "botorch": lambda: unfitted}
 CHOICES = (CONTEXTS, DISTANCES, {**WITH_DISTANCE, **WITHOUT}, ACQUISITIONS, SURROGATES)
 
 
