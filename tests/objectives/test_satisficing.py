@@ -127,7 +127,10 @@ def test_tiny_values_and_tiny_weights():
     assert small(1e-9 * values, Reference.checked(torch.rand(3, 1), [0.5, 0.25, 0.25])).item() == -math.inf
 
 
-@pytest.mark.parametrize("make", [lambda: KL(0.1), lambda: Wasserstein(0.1)], ids=["KL", "Wasserstein"])
+MAKE = {"KL": lambda: KL(0.1), "Wasserstein": lambda: Wasserstein(0.1), "MMD": lambda: MMD(0.1, lengthscale=0.3)}
+
+
+@pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
 @pytest.mark.parametrize("columns", [1, 2])
 def test_duals_agree_with_the_search_over_radii(make, columns):
     """The distance's own way against the way that works for any distance."""

@@ -15,6 +15,7 @@ from allweather.contexts import Reference
 from allweather.distances.base import Ceiling, Distance, Worst
 from allweather.distances.kernel_ball import KernelBall
 from allweather.distances.kernel_bounds import bracketed
+from allweather.distances.kernel_fragility import largest_loss
 from allweather.distances.kernel_worst import slope_gradient, worst_in_ball
 from allweather.errors import InvalidInput, require, require_number
 from allweather.schedules import Progress
@@ -113,6 +114,22 @@ class MMD(Distance):
         projected = self._ball(reference).project(values.reshape(-1, values.shape[-1]))
         length = (values * projected.reshape(values.shape)).sum(-1).clamp_min(1e-300)
         return -length.sqrt()
+
+    def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
+        """One quadratic program for each decision, in place of a search over radii."""
+        flat, p = values.reshape(-1, values.shape[-1]), reference.weights
+        f = flat.detach()
+        lowest, mean = f.amin(-1), f @ p
+        between = ((target > lowest) & (target < mean)).nonzero().squeeze(-1)
+        loss, push, open_rows = torch.zeros_like(mean), torch.zeros_like(f), []
+        for rows in between.split(self._rows(len(p))):
+            loss[rows], push[rows], solved = largest_loss(self._ball(reference), target - f[rows], p)
+            open_rows.append(rows[~solved])
+        found = self._fragility(flat, reference, target, lowest, with_gradient(loss, lambda: -push, flat))
+        left = torch.cat(open_rows) if open_rows else between
+        if len(left):
+            found = found.index_copy(0, left, super().fragility(flat[left], reference, target))
+        return found.reshape(values.shape[:-1])
 
     def ceiling(self, reference: Reference, alpha: float, beta: float, radius: float) -> Ceiling:
         """From what is known about v without solving for it."""

@@ -1,0 +1,131 @@
+"""The largest loss per unit of a kernel's distance, for many decisions at once, as one quadratic program each.
+
+The loss is `max (target - q'f) / |q - p|` over distributions q. With `w = s q` for any s > 0 the fraction does not
+change, so it is `max g'w / sqrt(w' A w)` over `w >= 0`, where `g = target - f` and `A` is the kernel matrix after p was
+subtracted: `w' A w = |w - p sum(w)|^2`. Where the mean reaches the target, `max g'w - w' A w / 2` is attained, at the
+square of the loss by two. All decisions move together through its primal-dual interior point method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from allweather.distances.kernel_ball import KernelBall, total
+
+Solve = Callable[[Tensor], Tensor]
+TOLERANCE = 1e-11
+"""Of the duality gap, relative to the squared loss: the loss itself has an error of second order."""
+ITERATIONS, PATIENCE = 60, 3
+"""Steps at most, and how many may pass without progress: rounding limits it."""
+
+
+def largest_loss(
+    ball: KernelBall,
+    gains: Tensor,  # (b, n) target minus values: some entry positive, and the mean negative
+    p: Tensor,  # (n,)
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The loss per unit of distance (b,), its derivative in the gains (b, n), and which rows (b,) were solved.
+
+    Rows are given up where rounding keeps the duality gap open.
+    """
+    scale = gains.abs().amax(-1, keepdim=True)
+    program = _Program(ball, gains / scale, p)
+    state = program.start()
+    best, gap, idle = state.w, torch.full_like(scale, torch.inf), 0
+    for _ in range(ITERATIONS):
+        state = program.stepped(state)
+        fresh = program.gap(state)
+        better = torch.isfinite(fresh) & (fresh < gap)
+        best, gap = torch.where(better, state.w, best), torch.where(better, fresh, gap)
+        idle = 0 if bool((better & (gap > TOLERANCE)).any()) else idle + 1
+        if bool((gap < TOLERANCE).all()) or idle > PATIENCE:
+            break
+    length = program.squared_length(best).clamp_min(1e-300).sqrt()
+    loss = total(program.gains * best) / length
+    return (scale * loss).squeeze(-1), best / length, (gap < 1e3 * TOLERANCE).squeeze(-1)
+
+
+@dataclass(frozen=True)
+class _State:
+    w: Tensor  # (b, n) positive
+    z: Tensor  # (b, n) multipliers of w >= 0, positive
+
+
+class _Program:
+    """Minimise `w' A w / 2 - g'w` over `w >= 0`, with `A = K - 1u' - u1'`."""
+
+    def __init__(self, ball: KernelBall, gains: Tensor, p: Tensor) -> None:
+        self.ball, self.gains, self.p = ball, gains, p
+        mean = p @ ball.gram
+        self.shift = (mean - (p @ mean) / 2).expand_as(gains)  # u
+        self.ones = torch.ones_like(gains)
+
+    def times(self, w: Tensor) -> Tensor:
+        """`A w` (b, n)."""
+        pulled = self.ball.times(w - self.p * total(w))
+        return pulled - total(self.p * pulled)
+
+    def squared_length(self, w: Tensor) -> Tensor:
+        """`w' A w` (b, 1)."""
+        apart = w - self.p * total(w)
+        return total(apart * self.ball.times(apart))
+
+    def start(self) -> _State:
+        """All of p and a little everywhere, as much as the point of the largest gain would take."""
+        most, where = self.gains.max(-1, keepdim=True)
+        apart = self.ball.to_points(self.p)[where].square().clamp_min(1e-12)
+        w = most / apart * (self.p + 1 / self.p.shape[-1])
+        z = self.times(w) - self.gains
+        return _State(w, z - z.amin(-1, keepdim=True).clamp_max(0) + 0.1)
+
+    def gap(self, state: _State) -> Tensor:
+        """The duality gap (b, 1) relative to the squared loss, and how far the multipliers are from theirs."""
+        w, z = state.w, state.z
+        reached = total(self.gains * w).clamp_min(1e-300)
+        missing = (self.times(w) - self.gains - z).abs().amax(-1, keepdim=True)
+        return total(w * z) / reached + missing
+
+    def stepped(self, state: _State) -> _State:
+        """The state after Mehrotra's predictor and corrector."""
+        w, z = state.w, state.z
+        solve = self._factor(z / w)
+        residual = self.gains - self.times(w)
+        mean = total(w * z) / w.shape[-1]
+        u, v = self._direction(solve, state, residual, torch.zeros_like(w))
+        size = _longest(u, v)
+        after = total(w * (1 + size * u) * z * (1 + size * v)) / w.shape[-1]
+        centre = (after / mean).clamp(1e-4, 1) ** 3 * mean - w * u * z * v
+        u, v = self._direction(solve, state, residual, centre)
+        size = 0.99 * _longest(u, v)
+        return _State(w * (1 + size * u), z * (1 + size * v))
+
+    def _direction(self, solve: Solve, state: _State, residual: Tensor, centre: Tensor) -> tuple[Tensor, Tensor]:
+        """Relative changes of w and z (b, n)."""
+        w, z = state.w, state.z
+        change = solve(residual + centre / w)
+        return change / w, (centre / w - z - z / w * change) / z
+
+    def _factor(self, diagonal: Tensor) -> Solve:
+        """A solver of `(A + diag) x = b`: that of the kernel matrix, corrected for two columns (Woodbury)."""
+        inverse = self.ball.factor(diagonal)
+        by_ones, by_shift = inverse(self.ones, self.shift)
+        a11, a12, a22 = total(by_ones), total(by_shift) - 1, total(self.shift * by_shift)
+        determinant = a11 * a22 - a12**2
+
+        def solve(side: Tensor) -> Tensor:
+            (x,) = inverse(side)
+            b1, b2 = total(x), total(self.shift * x)
+            return (
+                x - by_ones * ((a22 * b1 - a12 * b2) / determinant) - by_shift * ((a11 * b2 - a12 * b1) / determinant)
+            )
+
+        return solve
+
+
+def _longest(u: Tensor, v: Tensor) -> Tensor:
+    """The longest step (b, 1), at most 1, that keeps w and z positive."""
+    return 1 / torch.maximum(-u.amin(-1, keepdim=True), -v.amin(-1, keepdim=True)).clamp_min(1.0)
