@@ -56,6 +56,11 @@ class KernelBall:
         self._root = vectors.flip(1)[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < len(matrix) else None
         self.well_conditioned = self.rank == len(matrix) and bool(spectrum[0] < 1e4 * spectrum[-1])
         self.inverse = torch.cholesky_inverse(torch.linalg.cholesky(self.gram))
+        self.diagonal, self.largest = self.gram.diagonal(), float(self.gram.amax())
+
+    def product(self, x: Tensor) -> Tensor:
+        """The products (..., n) of `x` (..., n) and the regularised kernel matrix, to the last digit."""
+        return x @ self.gram
 
     def times(self, x: Tensor) -> Tensor:
         """The products (b, n) of `x` (b, n) and the regularised kernel matrix."""
@@ -89,8 +94,8 @@ class KernelBall:
 
     def to_points(self, p: Tensor) -> Tensor:
         """The distance (..., n) of each point mass from p (..., n)."""
-        mean = p @ self.gram
-        return (self.gram.diagonal() - 2 * mean + total(p * mean)).clamp_min(0).sqrt()
+        mean = self.product(p)
+        return (self.diagonal - 2 * mean + total(p * mean)).clamp_min(0).sqrt()
 
     def project(self, values: Tensor) -> Tensor:
         """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`: the way out of p that no empty point blocks."""
@@ -130,7 +135,7 @@ class KernelBall:
         pull = self.times(difference)
         reduced = values + multiplier * pull
         slack = (radius**2 - total(difference * pull)) / 2
-        rounding = 4 * torch.finfo(q.dtype).eps * self.gram.amax() * multiplier * total(difference.abs())
+        rounding = 4 * torch.finfo(q.dtype).eps * self.largest * multiplier * total(difference.abs())
         gap = total(q * (reduced - reduced.amin(-1, keepdim=True))) + multiplier * slack.abs() - rounding
         return gap.where(slack > -1e-8 * radius**2, torch.inf)
 

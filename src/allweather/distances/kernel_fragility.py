@@ -60,7 +60,7 @@ class _Program:
 
     def __init__(self, ball: KernelBall, gains: Tensor, p: Tensor) -> None:
         self.ball, self.gains, self.p = ball, gains, p
-        mean = p @ ball.gram
+        mean = ball.product(p)
         self.shift = (mean - (p @ mean) / 2).expand_as(gains)  # u
         self.ones = torch.ones_like(gains)
 

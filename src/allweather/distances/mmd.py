@@ -17,6 +17,7 @@ from allweather.distances.kernel_ball import KernelBall
 from allweather.distances.kernel_bounds import bracketed
 from allweather.distances.kernel_fragility import largest_loss
 from allweather.distances.kernel_worst import slope_gradient, worst_in_ball
+from allweather.distances.low_rank_ball import TABLE, LowRankBall
 from allweather.errors import InvalidInput, require, require_number
 from allweather.schedules import Progress
 
@@ -103,7 +104,7 @@ class MMD(Distance):
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
         """The discrepancy."""
         difference = weights - reference.weights
-        return ((difference @ self.gram(reference)) * difference).sum(-1).clamp_min(0).sqrt()
+        return (self._ball(reference).product(difference) * difference).sum(-1).clamp_min(0).sqrt()
 
     def to_points(self, reference: Reference) -> Tensor:
         """The discrepancy of each point mass."""
@@ -164,23 +165,28 @@ class MMD(Distance):
         if key not in known or known[key][0] != stamp:
             if len(known) >= LARGEST:  # a surrogate's kernel changes with every fit
                 known.clear()
-            known[key] = stamp, KernelBall(self._kernel_matrix(reference), JITTER)
+            known[key] = stamp, self._factorised(reference)
         return known[key][1]
 
+    def _factorised(self, reference: Reference) -> KernelBall:
+        points = reference.points
+        if len(points) <= TABLE:
+            return KernelBall(self._kernel_matrix(reference), JITTER)
+        kernel = self._kernel(reference)
+
+        def column(number: int) -> Tensor:
+            return kernel(points, points[number : number + 1])[:, 0]
+
+        own = [kernel(each, each).diagonal() for each in points.split(256)]
+        return LowRankBall(column, torch.cat(own), JITTER)
+
     def _rows(self, n: int) -> int:
-        """So many that a matrix for each of them fits in 256 MiB."""
-        return max(1, min(2**18 // n, 2**25 // n**2))
+        """So many that a matrix for each of them, where there are any, fits in 256 MiB."""
+        return max(1, min(2**18 // n, 2**25 // n**2 if n <= TABLE else 2**18))
 
     def _kernel_matrix(self, reference: Reference) -> Tensor:
         points = reference.points
-        n = points.shape[0]
-        if self.kernel == SURROGATE:
-            raise _without_surrogate("a study, or `.at(progress)` with the surrogate's kernel")
-        if callable(self.kernel):
-            matrix = as_tensor(self.kernel(points, points), "MMD(kernel=...)")
-            require(matrix.shape == (n, n), "MMD(kernel=...)", f"return shape ({n}, {n})", tuple(matrix.shape))
-        else:
-            matrix = KERNELS[self.kernel](pairwise(points, points) / self._scale(reference))
+        matrix = self._kernel(reference)(points, points)
         asymmetry = (matrix - matrix.T).abs().max().item()
         require(
             asymmetry <= 1e-8 * matrix.abs().max().item(),
@@ -190,15 +196,41 @@ class MMD(Distance):
         )
         return (matrix + matrix.T) / 2
 
+    def _kernel(self, reference: Reference) -> Kernel:
+        """The kernel of any two sets of points, with its lengthscale."""
+        if self.kernel == SURROGATE:
+            raise _without_surrogate("a study, or `.at(progress)` with the surrogate's kernel")
+        if isinstance(self.kernel, str):
+            shape, scale = KERNELS[self.kernel], self._scale(reference)
+            return lambda these, those: shape(pairwise(these, those) / scale)
+        given = self.kernel
+
+        def checked(these: Tensor, those: Tensor) -> Tensor:
+            matrix, shape = as_tensor(given(these, those), "MMD(kernel=...)"), (len(these), len(those))
+            require(matrix.shape == shape, "MMD(kernel=...)", f"return shape {shape}", tuple(matrix.shape))
+            return matrix
+
+        return checked
+
     def _scale(self, reference: Reference) -> float:
         if self.lengthscale is not None:
             return self.lengthscale
-        points, weights = reference
+        points, weights = _some(reference)
         distances, pairs = pairwise(points, points), weights[:, None] * weights
         apart = (distances > 0) & (pairs > 0)
         ordered, order = distances[apart].sort()
         share = pairs[apart][order].cumsum(0)
         return float(ordered[(share < share[-1] / 2).sum()]) if len(share) else 1.0
+
+
+def _some(reference: Reference) -> Reference:
+    """All contexts, or 2,048 equally likely ones of more: enough for a median of their distances."""
+    points, weights = reference
+    if len(points) <= TABLE:
+        return reference
+    levels = (torch.arange(TABLE, dtype=weights.dtype, device=weights.device) + 0.5) / TABLE
+    chosen = torch.searchsorted(weights.cumsum(0) / weights.sum(), levels).clamp_max(len(points) - 1)
+    return Reference(points[chosen], torch.full_like(levels, 1 / TABLE))
 
 
 def _without_surrogate(remedy: str) -> InvalidInput:
