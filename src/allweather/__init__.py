@@ -76,6 +76,8 @@ if TYPE_CHECKING:
     )
     from allweather.objectives import (
         DRO,
+        AtLeast,
+        AtMost,
         Band,
         CVaR,
         EntropicRisk,
@@ -84,10 +86,13 @@ if TYPE_CHECKING:
         GeneralAtUpper,
         GeneralByDifference,
         LipschitzRegularised,
+        Maximize,
         MeanRisk,
         MeanVariance,
         MinimaxApproximation,
+        Minimize,
         Objective,
+        Outcome,
         Probability,
         RangeRegularised,
         RobustSatisficing,
@@ -140,9 +145,9 @@ _NAMES = {
         "NearBest Rule ValuePerCost"
     ),
     "objectives": (
-        "DRO Band CVaR EntropicRisk Expectation General GeneralAtUpper GeneralByDifference "
-        "LipschitzRegularised MeanRisk MeanVariance MinimaxApproximation Objective Probability "
-        "RangeRegularised RobustSatisficing VaR VarianceRegularised WorstCase WorstCaseSensitivity"
+        "DRO AtLeast AtMost Band CVaR EntropicRisk Expectation General GeneralAtUpper GeneralByDifference "
+        "LipschitzRegularised Maximize MeanRisk MeanVariance MinimaxApproximation Minimize Objective Outcome "
+        "Probability RangeRegularised RobustSatisficing VaR VarianceRegularised WorstCase WorstCaseSensitivity"
     ),
     "schedules": (
         "BayesianWidth Constant CoveringRadius DensityRadius DivergenceRadius FiniteWidth "
@@ -172,6 +177,8 @@ __all__ = [
     "UCB",
     "Acquisition",
     "AllweatherError",
+    "AtLeast",
+    "AtMost",
     "Band",
     "BayesianWidth",
     "Belief",
@@ -224,15 +231,18 @@ __all__ = [
     "LearnedModel",
     "LinearConstraint",
     "LipschitzRegularised",
+    "Maximize",
     "MeanBox",
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",
+    "Minimize",
     "MostInfluential",
     "NearBest",
     "Objective",
     "ObjectiveUCB",
     "Observations",
+    "Outcome",
     "Phi",
     "PowerLaw",
     "Probability",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -15,12 +15,13 @@ from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
 from allweather.engine import Check, Outlook, Recommendation, Situation
 from allweather.engine.factory import EngineFactory, check_predictions, propose, resolve_method, view_posterior
+from allweather.engine.outcomes_view import view_outcome
 from allweather.engine.policy import Policy, make_policy, near_best, policy_contexts
 from allweather.engine.recommendation import checked_radii
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
-from allweather.objectives import Objective
+from allweather.objectives import Objective, Outcome
 from allweather.serialization import Spec, spec_of
 from allweather.serialization.checks import explained
 from allweather.space import LinearConstraint, Space
@@ -62,6 +63,8 @@ class Study(TrialLog):
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         goal: Literal["every-trial", "recommendation"] | None = None,
         simulator: bool | ContextRule | None = None,
+        outcomes: Mapping[str, Outcome] | None = None,
+        cautious: float | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
         constraints: LinearConstraint | Sequence[LinearConstraint] = (),
         candidates: Any = None,
@@ -85,6 +88,9 @@ class Study(TrialLog):
             goal: `"every-trial"` if all trials count (the default), `"recommendation"` if only the last decision does.
             simulator: whether trials are runs of a simulator, whose context is chosen too (`trial.context`): True, or
                 the rule that chooses it, such as `LargestDeviation()`.
+            outcomes: what is wanted of each of several outcomes, by name: `Maximize(objective)`, `Minimize(objective)`,
+                `AtLeast(threshold, ...)` or `AtMost(threshold, ...)`; in place of an objective and a direction.
+            cautious: with limits, the probability with which every decision asked for keeps all of them.
             direction: whether larger or smaller outcomes are better.
             constraints: linear inequalities that decisions must meet.
             candidates: the only decisions that may be chosen (a DataFrame or rows), if not all.
@@ -99,14 +105,15 @@ class Study(TrialLog):
         require_count(threads, "Study(threads=...)", low=1)
         self.space, self.direction, self.name, self._threads = space, direction, name, threads
         composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate, goal, simulator)
-        factory = EngineFactory(space, direction, constraints, candidates, initial, seed, device)
+        factory = EngineFactory(space, direction, constraints, candidates, initial, seed, device, outcomes, cautious)
         self._engine = factory.engine(composition, control)
         if (resumed := resume_composition(storage, name, composition, factory.law_names(control))) is not composition:
             composition, self._engine = resumed, factory.engine(resumed, control)
         self.initial = self._engine.initial  # complete trials before the surrogate is used
         self.spec = spec_of(factory.arguments(composition, control))
-        self._validator = Validator(space, controlled=control is not None)
-        empty = History(space, factory.sign, whole=None if control is None else space.joint)
+        names = factory.outcome_names
+        self._validator = Validator(space, control is not None, names)
+        empty = History(space, factory.sign, whole=None if control is None else space.joint, outcome_names=names)
         self._session = open_session(storage, name, empty, factory.identity(self._engine), self.spec)
 
     @classmethod
@@ -231,21 +238,29 @@ class Study(TrialLog):
         with self._computing():
             return make_policy(view, rows)
 
-    def outlook(self, *, objective: Objective | None = None, after: int | None = None) -> Outlook:
+    def outlook(
+        self, *, objective: Objective | None = None, after: int | None = None, outcome: str | None = None
+    ) -> Outlook:
         """Return the posterior in the user's units, from which recommendations and figures are made.
 
         Args:
             objective: another objective than the study's.
             after: the number of complete trials to look at, the first ones; all if not given.
+            outcome: one of several outcomes; by default the first that is maximized or minimized.
         """
         history = self._history if after is None else self._history.until(after)
         with self._computing():
-            return view_posterior(self._engine, history, Situation(), objective, "Study.outlook")
+            view = view_posterior(self._engine, history, Situation(), objective, "Study.outlook")
+        return view if outcome is None else view_outcome(view, outcome)
 
-    def check(self) -> Check:
-        """Return how well the model predicts each outcome from all others, with a verdict; needs a `GP` surrogate."""
+    def check(self, outcome: str | None = None) -> Check:
+        """Return how well the model predicts each outcome from all others, with a verdict; needs a `GP` surrogate.
+
+        Args:
+            outcome: one of several outcomes; by default the first that is maximized or minimized.
+        """
         with self._computing():
-            return check_predictions(self._engine, self._history)
+            return check_predictions(self._engine, self._history, outcome)
 
     @property
     def timings(self) -> dict[str, float]:

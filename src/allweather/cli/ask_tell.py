@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allweather._utils.formatting import brief, clean, numbers, row
+from allweather._utils.formatting import brief, clean, row
 from allweather.cli.app import app, print_line
 from allweather.cli.files import read_file
 from allweather.cli.objective_options import (
@@ -19,6 +19,7 @@ from allweather.cli.objective_options import (
     read_objective,
 )
 from allweather.cli.options import SharedOptions, with_study_options
+from allweather.cli.outcome_options import FailedOutcomes, read_errors, read_values
 from allweather.errors import InvalidInput, require
 from allweather.space.text import assignments, units_of
 from allweather.space.variables import Variable
@@ -39,7 +40,8 @@ def _whole(text: str) -> int:
 
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="number of the trial", parser=_whole)]
 Values = Annotated[
-    list[str] | None, typer.Argument(metavar="VALUE...", help="the outcome, or several outcomes of the same trial")
+    list[str] | None,
+    typer.Argument(metavar="VALUE...", help="the outcome, or several; NAME=VALUE of several outcomes"),
 ]
 Observed = Annotated[
     list[str] | None, typer.Option("--context", metavar="NAME=VALUE", help="the observed context (repeatable)")
@@ -50,7 +52,7 @@ Realised = Annotated[
 ]
 StandardErrors = Annotated[
     list[str] | None,
-    typer.Option("--sd", metavar="SD", help="the standard error of the outcome, or of each of several (repeatable)"),
+    typer.Option("--sd", metavar="SD", help="the standard error, of each of several values or NAME=SD (repeatable)"),
 ]
 Occasion = Annotated[
     str | None, typer.Option(metavar="NAME", help="a name or date that trials with the same context share")
@@ -87,7 +89,8 @@ def ask(
             print_line(f"trial {trial.number}: {row(trial.decision, units_of(study.space.variables))}{_cost(trial)}")
         missing = [name for name in [*trials[0].left, *study.space.contexts] if name not in (known or {})]
         options = "".join(f" --context {clean(name)}=..." for name in dict.fromkeys(missing))
-        print_line(f"Then: allweather tell {trials[0].number} VALUE{options}{shared.again}")
+        values = " ".join(f"{name}=..." for name in trials[0].results or ()) or "VALUE"
+        print_line(f"Then: allweather tell {trials[0].number} {values}{options}{shared.again}")
 
     shared.print({"trials": [fields(trial) for trial in trials]}, print_text)
 
@@ -103,19 +106,20 @@ def tell(
     failed: Annotated[bool, typer.Option("--failed", help="the trial failed and has no outcome")] = False,
     sd: StandardErrors = None,
     occasion: Occasion = None,
+    failed_outcome: FailedOutcomes = None,
 ) -> None:
-    """Report the result of a trial; context and outcome may be told separately.
+    """Report the result of a trial; context and outcome, or several outcomes, may be told separately.
 
     Example: allweather tell 7 42.5 --context demand=31
     """
     stored = shared.stored()
-    variables = stored.space.variables
+    variables, names = stored.space.variables, stored.validator.outcomes
     event = stored.validator.told(
-        numbers(values),
+        read_values(values, names),
         _assigned(context, variables, "--context"),
         stored.done(trial, _assigned(decision, variables, "--decision") or {}),
-        failed,
-        _errors(sd),
+        failed_outcome or failed,
+        read_errors(sd, names),
         occasion,
     )
     _print_trial(shared, stored.session.tell(trial, event), variables)
@@ -139,7 +143,7 @@ def correct(
     """
     stored = shared.stored()
     variables = stored.space.variables
-    told = numbers(values)
+    told = read_values(values, stored.validator.outcomes)
     observed = stored.happened(trial, _assigned(context, variables, "--context") or {})
     realised = stored.done(trial, _assigned(decision, variables, "--decision") or {})
     if withdraw:
@@ -147,7 +151,8 @@ def correct(
         require(alone, "correct --withdraw", "be given alone", "a correction too")
         event: Any = lambda known: Event("corrected", {"withdrawn": True}, known.number)  # noqa: E731
     else:
-        event = stored.validator.corrected(told, observed, realised, _errors(sd), occasion)
+        errors = read_errors(sd, stored.validator.outcomes)
+        event = stored.validator.corrected(told, observed, realised, errors, occasion)
     _print_trial(shared, stored.session.tell(trial, event), variables)
 
 
@@ -220,12 +225,6 @@ def recommend(
     known = _assigned(context, study.space.contexts, "--context")
     best = study.recommend(objective=chosen, context=known, tolerance=tolerance)
     shared.print(best.to_dict(), lambda: _print_recommendation(best))
-
-
-def _errors(given: list[str] | None) -> float | list[float] | None:
-    """The standard errors, one for all outcomes or one each."""
-    found = numbers(given, "--sd")
-    return found[0] if found is not None and len(found) == 1 else found
 
 
 def _columns(given: list[str] | None) -> dict[str, str] | None:

@@ -73,5 +73,6 @@ def _table(stored: StoredStudy, trials: tuple[Trial, ...]) -> Table:
     for trial in trials:
         values = {**(trial.context or {}), **trial.decision}
         cells = [*(brief(values.get(name)) for name in names), *(brief(trial.cost) for _ in cost)]
-        table.add_row(*map(Text, [str(trial.number), trial.state, *cells, outcome(trial) if trial.values else ""]))
+        told = outcome(trial) if trial.measured else ""
+        table.add_row(*map(Text, [str(trial.number), trial.state, *cells, told]))
     return table

@@ -108,8 +108,13 @@ class Page:
 
 def cells(trial: Trial) -> Mapping[str, Any]:
     """Return the cells of a trial's row by column."""
-    mean = sum(trial.values) / len(trial.values) if trial.values else None
-    return {"trial": trial.number, "value": mean, "cost": trial.cost, **(trial.context or {}), **trial.decision}
+    results = {name: _mean(each.values) for name, each in (trial.results or {}).items()}
+    own = {"trial": trial.number, "value": _mean(trial.values), "cost": trial.cost, **results}
+    return {**own, **(trial.context or {}), **trial.decision}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _sort_key(value: Any) -> tuple[int, Any]:
@@ -206,6 +211,8 @@ def describe_objective(spec: Mapping[str, Any] | None) -> str:
         >>> describe_objective({"method": "wdrbo", "objective": {"name": "mean-variance", "penalty": 0.5}})
         'method wdrbo, mean-variance (penalty 0.5)'
     """
+    if spec and "outcomes" in spec:
+        return "; ".join(f"{name}: {_describe_part(each)}" for name, each in spec["outcomes"].items())
     choice = own_choice(spec)
     if choice is not None and spec and "method" not in spec:
         return choice.describe()

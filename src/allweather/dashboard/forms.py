@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -66,6 +66,26 @@ class Field:
 
 
 @dataclass(frozen=True)
+class OutcomeField:
+    """The input fields of one of several outcomes."""
+
+    name: str
+    values: str
+    sd: str
+    failed: bool
+
+    @classmethod
+    def of(cls, name: str, entered: Mapping[str, str]) -> OutcomeField:
+        """Return the fields of an outcome, with the text that was entered before."""
+        return cls(
+            name,
+            entered.get(f"values:{name}", ""),
+            entered.get(f"sd:{name}", ""),
+            bool(entered.get(f"failed:{name}")),
+        )
+
+
+@dataclass(frozen=True)
 class TrialForm:
     """The form that reports or corrects the result of a trial."""
 
@@ -78,6 +98,8 @@ class TrialForm:
     failed: bool
     error: str | None = None
     """What was wrong with the last submission."""
+    outcomes: tuple[OutcomeField, ...] = ()
+    """The fields of several outcomes."""
 
     @classmethod
     def of(
@@ -102,15 +124,18 @@ class TrialForm:
             entered.get("occasion", ""),
             bool(entered.get("failed")),
             error,
+            tuple(OutcomeField.of(name, entered) for name in study.validator.outcomes),
         )
 
     @property
     def partial_result(self) -> str:
         """What is known of a pending trial, and what is missing; empty if nothing is known yet."""
         trial = self.trial
-        known = [f"outcome {outcome(trial)}"] * bool(trial.values) + [row(trial.context)] * bool(trial.context)
+        waiting = [name for name, each in (trial.results or {}).items() if not each.resolved]
+        told = bool(trial.values) or len(waiting) < len(trial.results or {})
+        known = [f"outcome {outcome(trial)}"] * told + [row(trial.context)] * bool(trial.context)
         missing = [] if trial.context else [each.label for each in self.contexts]
-        missing += [] if trial.values else ["outcome"]
+        missing += waiting or ([] if told else ["outcome"])
         return f"recorded: {', '.join(known)}; still missing: {', '.join(missing)}" if known and missing else ""
 
 
@@ -149,6 +174,18 @@ class Form:
         found = self._numbers("sd", "standard error", "standard errors")
         return found[0] if found is not None and len(found) == 1 else found
 
+    def several(self, outcomes: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+        """Return values and standard errors by name, and the names of those that failed.
+
+        Args:
+            outcomes: the names of several outcomes.
+        """
+        values = {name: self._numbers(f"values:{name}", name, "values") for name in outcomes}
+        errors = {name: self._numbers(f"sd:{name}", f"standard error of {name}", "values") for name in outcomes}
+        known = {name: each[0] if len(each) == 1 else each for name, each in errors.items() if each is not None}
+        failed = [name for name in outcomes if self.fields.get(f"failed:{name}")]
+        return {name: each for name, each in values.items() if each is not None}, known, failed
+
     def _numbers(self, name: str, what: str, several: str) -> list[float] | None:
         text = re.sub(r"[,;](?=\s|$)|;", " ", self.fields.get(name, ""))
         fits = re.search(r"\d,\d", text) is None
@@ -172,6 +209,9 @@ class Form:
         context = self.row("context", space.contexts)
         made = study.done(trial.number, decision or {})
         failed = bool(self.fields.get("failed"))
+        if study.validator.outcomes:
+            values, errors, lost = self.several(study.validator.outcomes)
+            return study.validator.told(values, context, made, lost or failed, errors, self.occasion)
         return study.validator.told(self.outcomes(), context, made, failed, self.errors(), self.occasion)
 
     def correction(self, study: StoredStudy, trial: Trial) -> Say:
@@ -184,6 +224,9 @@ class Form:
         space = space_of(study, trial)
         context, decision = self.row("context", space.contexts), self.row("decision", space.decisions)
         occurred, made = study.happened(trial.number, context or {}), study.done(trial.number, decision or {})
+        if study.validator.outcomes:
+            values, errors, _ = self.several(study.validator.outcomes)
+            return study.validator.corrected(values, occurred, made, errors, self.occasion)
         return study.validator.corrected(self.outcomes(), occurred, made, self.errors(), self.occasion)
 
 

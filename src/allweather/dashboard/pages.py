@@ -234,7 +234,8 @@ def _table(snapshot: Snapshot, chosen: TrialFilter) -> dict[str, Any]:
     variables = snapshot.stored.space.variables
     state = snapshot.by_state.get(chosen.state, []) if chosen.state else snapshot.history.trials
     page = Page.of(state, chosen)
-    columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), "value"]
+    outcomes = snapshot.stored.validator.outcomes or ("value",)
+    columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), *outcomes]
     text = ["trial", *(name for name, each in variables.items() if not is_numeric(each))]
     return {
         "study": snapshot,

@@ -132,6 +132,7 @@ class TrialOut(Model):
     partial: dict[str, Any] = Field(default={}, description="the part of the context that is known, until all of it is")
     left: list[str] = Field(default=[], description="with control sets: variables that are not controlled")
     cost: float | None = Field(default=None, description="with control sets: its cost")
+    results: dict[str, dict[str, Any]] | None = Field(default=None, description="what is known of several outcomes")
 
     @classmethod
     def of(cls, trial: Trial) -> TrialOut:
@@ -156,6 +157,12 @@ Occasion = Annotated[
 ]
 
 
+Name = Annotated[str, Field(max_length=200)]
+Values = Annotated[list[Outcome], Field(max_length=1000)]
+SeveralValues = Annotated[dict[Name, Values | Outcome], Field(max_length=200)]
+"""Values by outcome, where a study has several."""
+
+
 class AskIn(Model):
     """A request for trials."""
 
@@ -173,13 +180,16 @@ class TellIn(Model):
         json_schema_extra={"examples": [{"values": [42.5], "context": {"demand": 31}}, {"failed": True}]}
     )
 
-    values: Annotated[list[Outcome], Field(max_length=1000)] | None = Field(
-        default=None, description="the outcome, or several repeated measurements"
+    values: Values | SeveralValues | None = Field(
+        default=None, description="the outcome, or several repeated measurements; by name of several outcomes"
     )
     context: Row | None = Field(default=None, description="the context that occurred")
     decision: Row | None = Field(default=None, description="the decision made, if it differs from the planned one")
-    failed: Annotated[bool, Field(strict=True, description="whether the trial failed: it has no outcome")] = False
-    sd: StandardErrors = None
+    failed: Annotated[
+        Annotated[bool, Field(strict=True)] | Annotated[list[Name], Field(max_length=200)],
+        Field(description="whether the trial failed: it has no outcome; or which of several outcomes failed"),
+    ] = False
+    sd: StandardErrors | SeveralValues = None
     occasion: Occasion = None
 
 
@@ -188,10 +198,10 @@ class CorrectIn(Model):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"values": [24.5]}]})
 
-    values: Annotated[list[Outcome], Field(max_length=1000)] | None = None
+    values: Values | SeveralValues | None = None
     context: Row | None = None
     decision: Row | None = None
-    sd: StandardErrors = None
+    sd: StandardErrors | SeveralValues = None
     occasion: Occasion = None
 
 
@@ -230,6 +240,8 @@ class RecommendationOut(Model):
     ranges: dict[str, Any] = Field(default={}, description="with a tolerance: how far each variable may be changed")
     tolerance: float | None = Field(default=None, description="how much worse a decision in `ranges` may be")
     units: dict[str, str] = Field(default={}, description="units of the decision's variables, where they have one")
+    outcomes: list[dict[str, Any]] | None = Field(default=None, description="each of several outcomes, and its limit")
+    feasible: float | None = Field(default=None, description="with limits: the probability that all are kept")
     warning: str = Field(default="", description="why the recommendation should not be relied on, if there is a reason")
 
     @classmethod

@@ -80,7 +80,7 @@ class Snapshot:
     @property
     def outcomes(self) -> int:
         """Number of outcomes of complete trials, each of which may have several."""
-        return sum(len(each.values) for each in self.by_state.get("complete", ()))
+        return sum(each.measured for each in self.by_state.get("complete", ()))
 
     @property
     def controlled(self) -> bool:

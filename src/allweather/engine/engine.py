@@ -31,6 +31,7 @@ from allweather.surrogates import Hyperparameters, Posterior
 from allweather.surrogates.observations import Observations
 from allweather.trials import Row, Trial
 from allweather.trials.history import History
+from allweather.trials.results import Result
 
 ASK, DESIGN, RECOMMEND = range(3)
 """Independent streams of random numbers."""
@@ -79,6 +80,8 @@ class Plan(NamedTuple):
     cost: float | None = None
     context: dict[str, Value] | None = None
     """The context, where it is chosen too."""
+    fits: Mapping[str, Hyperparameters | None] | None = None
+    """With several outcomes: the hyperparameters of each surrogate."""
 
     @classmethod
     def of(cls, space: Space, decision: Tensor, fitted: Hyperparameters | None = None) -> Plan:
@@ -103,6 +106,7 @@ class Plan(NamedTuple):
             cost=self.cost,
             occasion=occasion,
             partial=context if partly else None,
+            results=None if self.fits is None else {name: Result(fitted=each) for name, each in self.fits.items()},
         )
 
 

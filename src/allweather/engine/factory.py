@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,14 @@ from allweather.contexts import Ignored, Independent, LearnedModel, MeanBox
 from allweather.engine.check import Check
 from allweather.engine.controlled import ControlledEngine
 from allweather.engine.engine import Engine, Situation
+from allweather.engine.outcomes import OutcomesEngine, check_combination, named_kinds
 from allweather.engine.posterior_view import Outlook
-from allweather.errors import InvalidInput, require, require_count
+from allweather.errors import InvalidInput, is_number, require, require_count
 from allweather.methods import method as named_method
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
-from allweather.objectives import Objective
+from allweather.objectives import Objective, Outcome
+from allweather.objectives.outcomes import check_outcomes
 from allweather.serialization import Arguments
 from allweather.space import LinearConstraint, Row, Space
 from allweather.trials import History, Trial
@@ -68,12 +71,27 @@ class EngineFactory:
     seed: int = 0
     device: str = "cpu"
     """Where it computes: no part of the study's identity."""
+    outcomes: Mapping[str, Outcome] | None = None
+    """What is wanted of each of several outcomes; None where there is one."""
+    cautious: float | None = None
+    """With limits: the probability with which every decision asked for must keep them."""
 
     def __post_init__(self) -> None:
         check_space(self.space)
         check_device(self.device)
         require(self.direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", self.direction)
         check_start(self.initial, self.seed)
+        if self.outcomes is not None:
+            check_outcomes(self.outcomes, {**dict.fromkeys(COLUMNS), **self.space.variables})
+        fits = self.cautious is None or (is_number(self.cautious) and 0.5 <= self.cautious < 1)
+        require(fits, "Study(cautious=...)", "be a probability of at least 0.5 and below 1", self.cautious)
+        fits = self.cautious is None or self.outcomes is not None
+        require(fits, "Study(cautious=...)", "come with outcomes that have limits", self.cautious)
+
+    @property
+    def outcome_names(self) -> tuple[str, ...]:
+        """The names of several outcomes; empty where there is one."""
+        return tuple(self.outcomes or ())
 
     @property
     def limits(self) -> tuple[LinearConstraint, ...]:
@@ -89,6 +107,8 @@ class EngineFactory:
         """Return the engine of a composition, with one engine per control set where there are any."""
         fits = control is None or isinstance(control, Control)
         require(fits, "Study(control=...)", "be a Control of sets and their costs", control)
+        if self.outcomes is not None:
+            return self._outcomes_engine(composition, control, self.outcomes)
         if control is None:
             needless = composition.rule is not None
             require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
@@ -104,7 +124,7 @@ class EngineFactory:
     def arguments(self, composition: Composition, control: Control | None) -> Arguments:
         """Return the arguments of the study, from which its spec is made."""
         given = (self.space, composition, self.direction, self.seed, self.initial, self.limits, self.candidates)
-        return Arguments(*given, control=control)
+        return Arguments(*given, control=control, outcomes=self.outcomes, cautious=self.cautious)
 
     def identity(self, engine: Engine | ControlledEngine) -> dict[str, str]:
         """Return what must be the same when a study is resumed: of its parts the kinds, which later releases keep."""
@@ -115,6 +135,7 @@ class EngineFactory:
         ]
         bounds = "; ".join(f"{_optional(low)} to {_optional(high)} of {names}" for names, low, high in limits)
         found = {**given, "method": "; ".join(engine.kinds()), **engine.part_kinds(), "constraints": bounds}
+        found["outcomes"] = "" if self.outcomes is None else json.dumps(named_kinds(self.outcomes))
         encoded = self._encoded
         if encoded is None:
             return {**found, "candidates": ""}
@@ -129,10 +150,23 @@ class EngineFactory:
     def _encoded(self) -> Tensor | None:
         return None if self.candidates is None else self.space.decisions.encode(self.candidates)
 
-    def _engine(self, composition: Composition, constraints: tuple[LinearConstraint, ...]) -> Engine:
+    def _outcomes_engine(
+        self, composition: Composition, control: Control | None, outcomes: Mapping[str, Outcome]
+    ) -> OutcomesEngine:
+        """Return the engine of several outcomes; refuse what does not go with them."""
+        check_combination(composition, control, self.direction)
+        engines = {}
+        for name, outcome in outcomes.items():
+            parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)
+            engines[name] = self._engine(parts, self.limits, outcome.sign)
+        return OutcomesEngine.of(engines, outcomes, self.cautious)
+
+    def _engine(
+        self, composition: Composition, constraints: tuple[LinearConstraint, ...], sign: int | None = None
+    ) -> Engine:
         columns = self.space.decisions.columns + self.space.contexts.columns
         return Engine(
-            parts=composition.on(self.space, self.sign),
+            parts=composition.on(self.space, self.sign if sign is None else sign),
             search=Search(self.space.decisions, constraints, self._encoded, device=self.device),
             initial=max(5, columns + 1) if self.initial is None else self.initial,
             seed=self.seed,
@@ -231,22 +265,26 @@ def view_posterior(
         objective: another objective than the study's.
         caller: what the user called, for errors.
     """
-    if not len(history.observations):
+    if not history.outcome_names and not len(history.observations):
         raise InvalidInput("needs at least one complete trial (context and value), got none", where=f"{caller}()")
     fits = objective is None or isinstance(objective, Objective)
     require(fits, f"{caller}(objective=...)", "be an objective such as Expectation()", objective)
     return engine.outlook(history, situation, objective)
 
 
-def check_predictions(engine: Engine | ControlledEngine, history: History) -> Check:
+def check_predictions(engine: Engine | ControlledEngine, history: History, outcome: str | None = None) -> Check:
     """Return how well the surrogate predicts outcomes that it has not seen.
 
     Args:
         engine: of the study.
         history: its trials so far.
+        outcome: one of several outcomes.
     """
     require(len(history.complete) > 0, "Study.check()", "follow at least one complete trial", "none")
-    found = engine.check(history)
+    if outcome is not None:
+        known = isinstance(engine, OutcomesEngine) and outcome in engine.outcomes
+        require(known, "Study.check(outcome=...)", f"be one of {list(history.outcome_names)}", outcome)
+    found = engine.check(history, outcome) if isinstance(engine, OutcomesEngine) else engine.check(history)
     if found is None:
         problem = "needs a `GP` surrogate, whose leave-one-out predictions are known"
         raise InvalidInput(problem, where="Study.check()")

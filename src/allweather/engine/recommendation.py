@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEVEL = 0.9
-TABLES = ("curve", "worst", "frontier")
-LEFT_OUT = ("possible_gain", "expected_gain", "warning", "approximation", "units", "ranges", "tolerance")
+TABLES = ("curve", "worst", "frontier", "outcomes")
+LEFT_OUT = ("feasible", "possible_gain", "expected_gain", "warning", "approximation", "units", "ranges", "tolerance")
 """Fields that are left out where they say nothing."""
 WITH_CONTROL = ("control", "cost", "frontier")
 """Fields that say something only where there are control sets."""
@@ -74,6 +74,12 @@ class Recommendation:
     """With a tolerance: how far each variable may be changed alone; two ends for numbers, a list of options."""
     tolerance: float | None = None
     """How much worse than the best a decision may be to be in `ranges`."""
+    outcomes: pd.DataFrame | None = None
+    """With several outcomes, one row each: what is `wanted`, the `value` of its objective with the ends `low` and
+    `high` of the 90% credible interval; of limits the `margin` to the limit, positive where it is kept, and the
+    `probability` that it is."""
+    feasible: float | None = None
+    """With limits: the probability that all of them are kept."""
 
     @property
     def gain_known(self) -> bool:
@@ -89,6 +95,7 @@ class Recommendation:
             worst: whether to include `worst`, one row per context.
         """
         unsaid = {"" if worst else "worst", *(WITH_CONTROL if self.frontier is None else ())}
+        unsaid |= set() if self.outcomes is not None else {"outcomes"}
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in unsaid}
         absent = [name for name in LEFT_OUT if not found[name] and found[name] != 0]
         tables = {name: found[name].to_dict("records") for name in TABLES if name in found}
@@ -128,9 +135,19 @@ class Recommendation:
         rises = self.curve["value"].iloc[-1] > self.curve["value"].iloc[0]
         told = f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
         notes = {"Warning": self.warning, "Approximation": self.approximation}
-        return (
-            told + self._left() + self._ranges() + "".join(f". {kind}: {note}" for kind, note in notes.items() if note)
-        )
+        further = "".join(f". {kind}: {note}" for kind, note in notes.items() if note)
+        return told + self._outcomes() + self._left() + self._ranges() + further
+
+    def _outcomes(self) -> str:
+        """What is known about the other outcomes."""
+        if self.outcomes is None:
+            return ""
+        parts = []
+        for row in self.outcomes.to_dict("records"):
+            share = row["probability"]
+            held = "" if math.isnan(share) else f", holds with {100 * share:.0f}% probability"
+            parts.append(f"{row['wanted']}: {row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g}){held}")
+        return "; " + "; ".join(parts)
 
     def _ranges(self) -> str:
         if not self.ranges:

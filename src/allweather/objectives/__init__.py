@@ -3,6 +3,7 @@
 from allweather.objectives.base import Band, Objective
 from allweather.objectives.bocu import GeneralAtUpper, GeneralByDifference
 from allweather.objectives.expectation import Expectation, WorstCase
+from allweather.objectives.outcomes import AtLeast, AtMost, Maximize, Minimize, Outcome
 from allweather.objectives.probability import Probability
 from allweather.objectives.regularised import LipschitzRegularised, RangeRegularised, VarianceRegularised
 from allweather.objectives.risk import CVaR, EntropicRisk, MeanVariance, VaR
@@ -11,6 +12,8 @@ from allweather.objectives.satisficing import RobustSatisficing
 
 __all__ = [
     "DRO",
+    "AtLeast",
+    "AtMost",
     "Band",
     "CVaR",
     "EntropicRisk",
@@ -19,10 +22,13 @@ __all__ = [
     "GeneralAtUpper",
     "GeneralByDifference",
     "LipschitzRegularised",
+    "Maximize",
     "MeanRisk",
     "MeanVariance",
     "MinimaxApproximation",
+    "Minimize",
     "Objective",
+    "Outcome",
     "Probability",
     "RangeRegularised",
     "RobustSatisficing",

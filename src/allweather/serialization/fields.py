@@ -22,6 +22,8 @@ OPTIONAL = {
     "constraints": LIST,
     "candidates": LIST,
     "control": TABLE,
+    "outcomes": TABLE,
+    "cautious": NUMBER,
     "storage": WORD,
     "expire": NUMBER,
     **dict.fromkeys(PARTS, PART),

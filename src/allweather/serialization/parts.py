@@ -16,7 +16,7 @@ from allweather.contexts import ContextModel, Forecast, Independent
 from allweather.distances import Distance
 from allweather.errors import InvalidInput, is_number, require
 from allweather.methods.control import Rule
-from allweather.objectives import Objective
+from allweather.objectives import Objective, Outcome
 from allweather.schedules import Schedule
 from allweather.serialization.checks import (
     LIST,
@@ -41,6 +41,7 @@ FAMILIES: dict[str, type[Named]] = {
     "distance": Distance,
     "epsilon": Schedule,
     "objective": Objective,
+    "outcomes": Outcome,
     "radius": Schedule,
     "rule": Rule,
     "simulator": ContextRule,

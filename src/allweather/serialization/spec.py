@@ -11,11 +11,12 @@ from allweather._utils.registry import unknown
 from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
+from allweather.objectives import Outcome
 from allweather.serialization.checks import NUMBER, TABLE, NoPlainForm, below, explained, read
 from allweather.serialization.compositions import decode_control, decode_method, encode_composition, encode_control
 from allweather.serialization.fields import PARTS, check_fields
 from allweather.serialization.legacy import GOALS, VERSION
-from allweather.serialization.parts import decode_part, encode_settings
+from allweather.serialization.parts import decode_part, encode_part, encode_settings
 from allweather.serialization.spaces import decode_space, encode_space
 from allweather.serialization.toml import LARGEST, parse_toml
 from allweather.serialization.values import encode_value
@@ -34,6 +35,8 @@ class Arguments(NamedTuple):
     constraints: tuple[LinearConstraint, ...] = ()
     candidates: Any = None
     control: Control | None = None
+    outcomes: Mapping[str, Outcome] | None = None
+    cautious: float | None = None
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,8 @@ class Spec:
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of the study."""
         given, version = self.fields, self.version
-        found: dict[str, Any] = {key: given[key] for key in ("direction", "seed", "initial") if key in given}
+        plain = ("direction", "seed", "initial", "cautious")
+        found: dict[str, Any] = {key: given[key] for key in plain if key in given}
         found |= {key: decode_part(key, given[key], self._at(key), version) for key in PARTS if key in given}
         goal = given.get("goal", GOALS[version] if "method" not in given else None)
         with explained(self.where):
@@ -139,6 +143,12 @@ class Spec:
             found["method"] = base
         if "control" in given:
             found["control"] = decode_control(given["control"], self._at("control"), version)
+        if "outcomes" in given:
+            where = self._at("outcomes")
+            found["outcomes"] = {
+                name: decode_part("outcomes", each, below(where, name), version)
+                for name, each in given["outcomes"].items()
+            }
         if "candidates" in given:
             found["candidates"] = given["candidates"]
         found["constraints"] = [self._constraint(place) for place in range(len(given.get("constraints", [])))]
@@ -190,6 +200,10 @@ def encode_study(arguments: Arguments) -> dict[str, Any]:
     parts = encode_composition(composition, list(space.contexts if control is None else space.variables))
     parts.pop("rule", None)  # said with the control sets
     fields |= parts
+    if arguments.outcomes is not None:
+        fields["outcomes"] = {name: encode_part(name, each) for name, each in arguments.outcomes.items()}
+    if arguments.cautious is not None:
+        fields["cautious"] = float(arguments.cautious)
     if arguments.constraints:
         fields["constraints"] = [encode_settings(limit) for limit in arguments.constraints]
     if arguments.candidates is not None:

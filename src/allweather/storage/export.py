@@ -12,7 +12,7 @@ from allweather.serialization.fields import stored_fields
 from allweather.serialization.spaces import decode_space
 from allweather.storage.memory import MemoryJournal, require_name
 from allweather.storage.migrations import VERSION
-from allweather.storage.storage import stored_space
+from allweather.storage.storage import stored_outcomes, stored_space
 from allweather.trials.events import Event
 from allweather.trials.imported import check_events
 from allweather.trials.validation import Validator
@@ -89,7 +89,8 @@ def _check_study(document: Any, name: str, written: Sequence[Event]) -> None:
         row.get("cost") is not None for event in written if event.kind == "asked" for row in [event.payload]
     )
     place = "import_lines(lines=...) line {}".format
-    check_events(written, Validator(space, controlled), lambda event: place(event.number + 1))
+    validator = Validator(space, controlled, stored_outcomes(document))
+    check_events(written, validator, lambda event: place(event.number + 1))
 
 
 def _parsed(line: str, number: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ def require_same_study(journal: Journal, description: Mapping[str, str], space: 
     document = journal.recipe
     kept = document.get("study", {})
     for part, now in description.items():
-        before = kept.get(part, now)
+        before = kept.get(part, "" if part == "outcomes" else now)
         if before == now or (part == "space" and space is not None and stored_space(document, journal.name) == space):
             continue
         where = f"Study(control=...) {part}" if part in CONTROLLED else f"Study({part}=...)"
@@ -122,6 +123,24 @@ def stored_space(document: Mapping[str, Any], name: str) -> Space | None:
         return space_of(str(document.get("study", {}).get("space", "")))
     except InvalidInput:
         return None
+
+
+def stored_outcomes(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the outcomes that a study was made with; empty where there is one.
+
+    Args:
+        document: what the journal says the study was made with.
+
+    Example:
+        >>> stored_outcomes({"study": {"outcomes": '{"yield": "Maximize", "purity": "AtLeast"}'}})
+        ('yield', 'purity')
+    """
+    try:
+        found = json.loads(document.get("study", {}).get("outcomes") or "{}")
+    except (TypeError, ValueError, RecursionError):
+        found = None
+    require(isinstance(found, dict), "study: outcomes", "be an object of kinds by name", found)
+    return tuple(map(str, found))
 
 
 def resume_composition(

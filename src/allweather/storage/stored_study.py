@@ -16,6 +16,7 @@ from allweather.space.variables import Value
 from allweather.storage.database import Database
 from allweather.storage.journal import Journal
 from allweather.storage.session import Session
+from allweather.storage.storage import stored_outcomes
 from allweather.trials.history import History
 from allweather.trials.validation import Validator
 
@@ -48,11 +49,13 @@ class StoredStudy:
             space = decode_space(variables, below(journal.name, "variables"))
         else:
             space = space_of(said.get("space", ""))
-        session = Session(journal, History(space, 1))
+        outcomes = stored_outcomes(made)
+        session = Session(journal, History(space, 1, outcome_names=outcomes))
         controlled = "control" in (fields or {}) or any(trial.cost is not None for trial in session.history.trials)
         if controlled:
             session = Session(journal, History(space, 1, whole=space.joint))
-        return cls(journal, fields, said.get("direction", "maximize"), space, session, Validator(space, controlled))
+        validator = Validator(space, controlled, outcomes)
+        return cls(journal, fields, said.get("direction", "maximize"), space, session, validator)
 
     def done(self, trial: int, said: Mapping[str, Value]) -> dict[str, Value] | None:
         """What was really done, where something was said about it; the rest is as it was planned."""

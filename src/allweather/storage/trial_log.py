@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from allweather.errors import require
@@ -12,12 +12,17 @@ from allweather.storage.session import Session
 from allweather.trials.history import History
 from allweather.trials.imported import restored_events
 from allweather.trials.reports import StandardErrors
+from allweather.trials.results import Failed
 from allweather.trials.tables import Columns, read_table
 from allweather.trials.trial import Row, Trial
-from allweather.trials.validation import Validator
+from allweather.trials.validation import Validator, Values
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Errors = StandardErrors | Mapping[str, StandardErrors]
+"""Standard errors; by name where a study has several outcomes."""
 
 
 class TrialLog:
@@ -29,25 +34,28 @@ class TrialLog:
     def tell(
         self,
         trial: Trial | int,
-        value: float | Sequence[float] | None = None,
+        value: Values = None,
         *,
-        sd: StandardErrors = None,
+        sd: Errors = None,
         context: Row | None = None,
         decision: Row | None = None,
-        failed: bool = False,
+        failed: Failed = False,
         occasion: Any = None,
     ) -> Trial:
         """Report the result of a trial, and return its new state; what is not known yet may be told later.
 
         Args:
             trial: what `ask` returned, or its number.
-            value: the outcome, or a list of several where it was measured repeatedly.
+            value: the outcome, or a list of several where it was measured repeatedly; where a study has several
+                outcomes, those that are known by name, such as `{"yield": 93.1, "purity": 0.97}`.
             sd: the standard error of the outcome, if it is known; a list with one for each of several outcomes (None
-                where not known), or `"repeats"` for the standard deviation of three or more repeated outcomes.
+                where not known), or `"repeats"` for the standard deviation of three or more repeated outcomes; by name
+                where a study has several outcomes.
             context: the context that occurred, or those of its variables that are known yet; trials of the same
                 occasion that wait for theirs get it too.
             decision: the decision that was really made, if it differs from the plan.
             failed: whether there will be no outcome; `ask` then avoids such decisions, `recommend` ignores the trial.
+                Of several outcomes, the names of those that failed.
             occasion: a name or date that trials with the same context share, such as the runs of one day.
 
         Example:
@@ -61,9 +69,9 @@ class TrialLog:
     def correct(
         self,
         trial: Trial | int,
-        value: float | Sequence[float] | None = None,
+        value: Values = None,
         *,
-        sd: StandardErrors = None,
+        sd: Errors = None,
         context: Row | None = None,
         decision: Row | None = None,
         occasion: Any = None,
@@ -104,7 +112,8 @@ class TrialLog:
 
         Args:
             table: a DataFrame, a CSV file (commas, semicolons or tabs), or rows, with a column per variable and
-                `value`; columns `sd` and `occasion` are read as in `tell`.
+                `value`; columns `sd` and `occasion` are read as in `tell`. Several outcomes have a column each, such
+                as `yield`, and their standard errors `yield sd`.
             left: with control sets: variables that were not controlled then, from which their law can be learned.
             columns: which columns to read, as a list; or as `{"value": "yield %"}` what they are called in the table.
                 Further columns are then ignored; without it they are refused.

@@ -2,7 +2,8 @@
 
 from allweather.trials.events import Event
 from allweather.trials.history import History
+from allweather.trials.reports import outcomes
 from allweather.trials.tables import read_csv, read_table, rows_of
-from allweather.trials.trial import Row, State, Trial, outcomes, plain
+from allweather.trials.trial import Row, State, Trial, plain
 
 __all__ = ["Event", "History", "Row", "State", "Trial", "outcomes", "plain", "read_csv", "read_table", "rows_of"]

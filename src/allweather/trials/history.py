@@ -35,6 +35,8 @@ class History:
     """All variables side by side, where control sets decide which of them are decisions."""
     past: int | None = None
     """The number of complete trials after which it was cut, where it is an earlier part of a history."""
+    outcome_names: tuple[str, ...] = ()
+    """The names of several outcomes; empty where there is one, which needs no name."""
 
     def asked(self, trial: Trial) -> History:
         """Return the history with a new trial."""
@@ -70,6 +72,16 @@ class History:
         before = self.trials[: known[complete - 1].number + 1]
         return replace(self, trials=before, past=complete)
 
+    def of_outcome(self, name: str, sign: int) -> History:
+        """Return the history as one of a study with this outcome only.
+
+        Args:
+            name: of the outcome.
+            sign: 1 where larger values of it are better, -1 where smaller ones are.
+        """
+        trials = tuple(trial.of_outcome(name) for trial in self.trials)
+        return replace(self, sign=sign, trials=trials, outcome_names=())
+
     @property
     def version(self) -> tuple[int, int | None]:
         """Equal for histories of one study with equal observations."""
@@ -99,9 +111,14 @@ class History:
         return Observations(decisions, contexts, values, self.space.contexts.encode(happened), errors)
 
     def table(self) -> pd.DataFrame:
-        """Return one row per trial and one column per variable; `value` is the mean of its outcomes."""
+        """Return one row per trial and one column per variable; `value` is the mean of its outcomes.
+
+        With several outcomes there is a column for each of them, by name, in place of `value`.
+        """
         import pandas as pd
 
+        if self.outcome_names:
+            return self._table_of_outcomes()
         paid = ["left", "cost"] if self.whole is not None else []
         sd = ["sd"] if any(trial.sds for trial in self.trials) else []
         occasion = ["occasion"] if any(trial.occasion is not None for trial in self.trials) else []
@@ -120,6 +137,16 @@ class History:
             for trial in self.trials
         ]
         return pd.DataFrame(rows, columns=names).rename_axis("trial")
+
+    def _table_of_outcomes(self) -> pd.DataFrame:
+        tables = {name: self.of_outcome(name, 1).table() for name in self.outcome_names}
+        shared = next(iter(tables.values())).drop(columns=["value", "sd"], errors="ignore")
+        shared = shared.assign(state=[trial.state for trial in self.trials])
+        for name, table in tables.items():
+            shared[name] = table["value"]
+            if "sd" in table:
+                shared[f"{name} sd"] = table["sd"]
+        return shared
 
     def unresolved(self, reference: Reference, generator: Generator) -> tuple[Tensor, Tensor]:
         """Return joint points (m, d) of pending trials, and of failed ones (k, d).

@@ -9,8 +9,9 @@ from typing import Any
 from allweather.errors import InvalidInput, is_number, require
 from allweather.trials.events import Event
 from allweather.trials.replay import apply_event, events_of
-from allweather.trials.reports import occasion_name, standard_errors
-from allweather.trials.trial import Trial, outcomes
+from allweather.trials.reports import occasion_name, outcomes, standard_errors
+from allweather.trials.results import Results, decode_results
+from allweather.trials.trial import Trial
 from allweather.trials.validation import Validator
 
 
@@ -60,6 +61,8 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
     if data.get("values"):
         values = outcomes(list(data["values"]), "values")
         standard_errors(data.get("sds") or None, values, "sds")
+    if "results" in data:
+        _check_results(decode_results(data["results"]), validator)
     occasion_name(data.get("occasion"), "occasion")
     for name in ("failed", "withdrawn"):
         require(isinstance(data.get(name, False), bool), name, "be true or false", data.get(name))
@@ -74,6 +77,9 @@ def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
     if trial.values:
         outcomes(list(trial.values), "values")
         standard_errors(list(trial.sds) or None, trial.values, "sds")
+    named = tuple(trial.results or ()) == validator.outcomes
+    require(named, "results", f"be those of {list(validator.outcomes) or 'one outcome'}", list(trial.results or ()))
+    _check_results(trial.results or {}, validator)
     occasion_name(trial.occasion, "occasion")
     paid = trial.cost is None or (is_number(trial.cost) and math.isfinite(trial.cost) and trial.cost >= 0)
     require(paid, "cost", "be a number of at least 0", trial.cost)
@@ -82,3 +88,13 @@ def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
         numbers = [*trial.fitted.lengthscales, *(fitted[name] for name in ("outputscale", "noise", "mean"))]
         finite = all(is_number(each) and math.isfinite(each) for each in numbers)
         require(finite, "fitted", "hold finite numbers", numbers)
+
+
+def _check_results(results: Results, validator: Validator) -> None:
+    """Refuse results of outcomes that the study does not have, or that are no numbers."""
+    for name, result in results.items():
+        require(name in validator.outcomes, "results", f"be of {list(validator.outcomes)}", name)
+        require(isinstance(result.failed, bool), f"results.{name}", "say true or false for failed", result.failed)
+        if result.values:
+            outcomes(list(result.values), f"results.{name}")
+            standard_errors(list(result.sds) or None, result.values, f"results.{name}")

@@ -9,6 +9,7 @@ from typing import Any
 from allweather.errors import require
 from allweather.trials.events import Event
 from allweather.trials.history import History
+from allweather.trials.results import Result, decode_results, encode_results
 from allweather.trials.trial import Trial
 
 
@@ -68,6 +69,7 @@ def apply_event(trial: Trial, event: Event) -> Trial:
             tuple(data.get("sds", ())),
             data.get("occasion"),
             data.get("partial"),
+            decode_results(data.get("results", {})),
         )
     if event.kind == "expired":
         return replace(trial, expired=True)
@@ -75,6 +77,10 @@ def apply_event(trial: Trial, event: Event) -> Trial:
     kept = ("context", "decision", "failed", "withdrawn", "occasion")
     new: dict[str, Any] = {name: data[name] for name in kept if name in data}
     new |= {name: tuple(data[name]) for name in ("values", "sds") if name in data}
+    if "results" in data:
+        known, changed = trial.results or {}, decode_results(data["results"])
+        new["results"] = {**known, **{name: replace(each, fitted=known[name].fitted) for name, each in changed.items()}}
+        new["failed"] = all(each.failed for each in new["results"].values())
     return replace(trial, **new)
 
 
@@ -98,16 +104,23 @@ def events_of(trials: Sequence[Trial]) -> list[Event]:
         if not trial.asked:
             events.append(Event.added([trial]))
             continue
-        answered = bool(trial.values) or trial.failed
+        resolved = {name: each for name, each in (trial.results or {}).items() if each.resolved}
+        answered = bool(trial.values) or trial.failed or bool(resolved)
         context = None if answered else trial.context
         plan = replace(trial, values=(), sds=(), failed=False, expired=False, withdrawn=False, context=context)
+        if trial.results is not None:
+            waiting = {name: Result(fitted=each.fitted) for name, each in trial.results.items()}
+            plan = replace(plan, results=waiting)
         events.append(Event.asked(plan))
         if trial.expired:
             events.append(Event.expired(number))
         if answered:
             told = {"context": None if trial.context is None else dict(trial.context), "values": list(trial.values)}
-            errors = {"sds": list(trial.sds)} if trial.sds else {}
-            events.append(Event("told", {**told, "failed": trial.failed, **errors}, number))
+            further: dict[str, Any] = {"sds": list(trial.sds)} if trial.sds else {}
+            if resolved:
+                without_fits = {name: replace(each, fitted=None) for name, each in resolved.items()}
+                further["results"] = encode_results(without_fits)
+            events.append(Event("told", {**told, "failed": trial.failed and not resolved, **further}, number))
         if trial.withdrawn:
             events.append(Event("corrected", {"withdrawn": True}, number))
     return events

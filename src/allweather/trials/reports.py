@@ -7,12 +7,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from allweather.errors import InvalidInput, is_number, require
-from allweather.trials.trial import LARGEST, outcomes
 
+TEXT = (str, bytes, bytearray, memoryview)
+LARGEST = 1e150
+"""The largest outcome whose square is finite."""
 FEWEST = 3
 """Repeated outcomes whose spread is a standard error."""
 StandardErrors = float | Sequence[float | None] | str | None
 """One for all outcomes, one each (None where not known), or `"repeats"`."""
+
+
+def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, ...]:
+    """Return one outcome or several as floats; refuse what is not a finite number.
+
+    Example:
+        >>> outcomes(3), outcomes([1.0, 2.0])
+        ((3.0,), (1.0, 2.0))
+    """
+    several = value.tolist() if hasattr(value, "tolist") else value
+    listed = list(several) if isinstance(several, Sequence) and not isinstance(several, TEXT) else [several]
+    require(len(listed) > 0, where, "be a number or several", value)
+    for each in listed:
+        require(is_number(each), where, "be a number", each)
+        fits = -LARGEST <= each <= LARGEST
+        require(fits, where, "be finite, below 1e150", each, "report a trial without outcome with `failed=True`")
+    return tuple(float(each) for each in listed)
 
 
 def reported_outcomes(value: Any, where: str) -> tuple[float, ...]:

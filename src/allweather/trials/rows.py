@@ -12,9 +12,10 @@ from allweather._utils.formatting import parsed_number
 from allweather.errors import InvalidInput, is_number, name_mismatch, require
 from allweather.space import Space
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
-from allweather.trials.reports import occasion_name, standard_errors
+from allweather.trials.reports import occasion_name, outcomes, standard_errors
+from allweather.trials.results import Result
 from allweather.trials.tables import TABLE, Columns, Line, is_blank
-from allweather.trials.trial import outcomes, plain
+from allweather.trials.trial import plain
 
 OWN_COLUMNS = ("trial", "state", "left", "cost")
 """Columns of `Study.trials()` that are not read back."""
@@ -34,6 +35,16 @@ class Entry(NamedTuple):
     failed: bool = False
 
 
+class OutcomesEntry(NamedTuple):
+    """A row of past data with several outcomes."""
+
+    decision: dict[str, Value]
+    context: dict[str, Value] | None
+    results: dict[str, Result]
+    occasion: str | None
+    failed: bool
+
+
 @dataclass(frozen=True)
 class RowReader:
     """Reads rows of a table: which columns, and what a row without outcome means."""
@@ -42,6 +53,8 @@ class RowReader:
     blank: str = "refuse"
     occasion: Any = None
     """That of all rows, where the table has none."""
+    outcomes: tuple[str, ...] = ()
+    """The names of several outcomes, which have a column each in place of `value`."""
 
     def __post_init__(self) -> None:
         require(self.blank in BLANK, "Study.add(blank=...)", f"be one of {', '.join(BLANK)}", self.blank)
@@ -51,10 +64,10 @@ class RowReader:
         require(fits, "Study.add(columns=...)", 'be a list of names, or {"value": "name in the table"}', columns)
         occasion_name(self.occasion, "Study.add(occasion=...)")
 
-    def read(self, line: Line, space: Space) -> Entry:
+    def read(self, line: Line, space: Space) -> Entry | OutcomesEntry:
         """Return what a row says; text is parsed by variable."""
         where = f"{TABLE} {line.where}"
-        names = [*space.decisions, *space.contexts, "value"]
+        names = [*space.decisions, *space.contexts, *(self.outcomes or ("value",))]
         state = line.cells.get("state", "complete")
         choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
         require("state" in names or state == "complete", f"{where}, column 'state'", choose, state)
@@ -62,21 +75,31 @@ class RowReader:
         cells = _Cells(row, line, where)
         decision = {name: cells.read(name, variable) for name, variable in space.decisions.items()}
         context = self._context(cells, space)
-        value, sd = (cells.number(name) if name in row else None for name in ("value", "sd"))
-        no_outcome = is_blank(row["value"])
-        remedy = "say what rows without outcome are: `blank='failed'` or `blank='pending'` (option `--blank`)"
-        require(not no_outcome or self.blank != "refuse", cells.at("value"), "have an outcome", row["value"], remedy)
-        values = () if no_outcome else outcomes(value, cells.at("value"))
-        sds = standard_errors(sd, values, cells.at("sd")) if "sd" not in space.variables else ()
         occasion = occasion_name(self.occasion, "Study.add(occasion=...)")
         if "occasion" in row and "occasion" not in space.variables and not is_blank(row["occasion"]):
             occasion = occasion_name(plain({"occasion": row["occasion"]})["occasion"], cells.at("occasion"))
-        return Entry(decision, context, values, sds, occasion, no_outcome and self.blank == "failed")
+        if self.outcomes:
+            results = {name: self._result(cells, name, f"{name} sd", space) for name in self.outcomes}
+            failed = all(each.failed for each in results.values())
+            return OutcomesEntry(decision, context, results, occasion, failed)
+        told = self._result(cells, "value", "sd", space)
+        return Entry(decision, context, told.values, told.sds, occasion, told.failed)
+
+    def _result(self, cells: _Cells, name: str, sd: str, space: Space) -> Result:
+        """What a row says about an outcome: its value and standard error, or that there is none."""
+        value, error = (cells.number(each) if each in cells.row else None for each in (name, sd))
+        if is_blank(cells.row[name]):
+            remedy = "say what rows without outcome are: `blank='failed'` or `blank='pending'` (option `--blank`)"
+            require(self.blank != "refuse", cells.at(name), "have an outcome", cells.row[name], remedy)
+            return Result(failed=self.blank == "failed")
+        values = outcomes(value, cells.at(name))
+        return Result(values, standard_errors(error, values, cells.at(sd)) if sd not in space.variables else ())
 
     def _context(self, cells: _Cells, space: Space) -> dict[str, Value] | None:
         """The context; None where rows may have no outcome yet, and none of it is known either."""
         missing = [name for name in space.contexts if is_blank(cells.row[name])]
-        if missing and self.blank != "refuse" and is_blank(cells.row["value"]):
+        empty = any(is_blank(cells.row[name]) for name in self.outcomes or ("value",))
+        if missing and self.blank != "refuse" and empty:
             return None
         return {name: cells.read(name, variable) for name, variable in space.contexts.items()}
 
@@ -84,7 +107,8 @@ class RowReader:
         """The cells that are read, by our names."""
         given, columns = list(cells), self.columns
         renamed = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns or ()}
-        known = [*names, *(name for name in FURTHER if name not in names)]
+        further = ("occasion", *(f"{name} sd" for name in self.outcomes)) if self.outcomes else FURTHER
+        known = [*names, *(name for name in further if name not in names)]
         strange = [name for name in renamed if name not in known]
         require(not strange, "Study.add(columns=...)", f"name columns among {', '.join(known)}", ", ".join(strange))
         chosen = renamed if isinstance(columns, Sequence) else {name: name for name in known} | renamed

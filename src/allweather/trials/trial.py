@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from allweather.errors import InvalidInput, is_number, require, shown
+from allweather.errors import InvalidInput, require, shown
 from allweather.space.variables import Value
 from allweather.surrogates.hyperparameters import Hyperparameters
+from allweather.trials.results import Result, Results, decode_results, encode_results, merge_results
 
 Row = Mapping[str, Value]
-TEXT = (str, bytes, bytearray, memoryview)
-LARGEST = 1e150
-"""The largest outcome whose square is finite."""
 State = Literal["pending", "complete", "failed", "expired", "withdrawn"]
 
 
@@ -77,6 +75,8 @@ class Trial:
     """What it shares its context with: all trials of one occasion count once in the context's law."""
     partial: Row | None = field(default=None, repr=False)
     """The part of the context that is known, until all of it is."""
+    results: Results | None = None
+    """With several outcomes: what is known of each; `values` is empty then."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decision", Frozen(self.decision))
@@ -93,7 +93,8 @@ class Trial:
             >>> Trial(0, {"order": 0.3}, context={"demand": 0.2}).to_dict()
             {'number': 0, 'decision': {'order': 0.3}, 'context': {'demand': 0.2}}
         """
-        data = asdict(self)
+        data = asdict(replace(self, results=None))
+        data["results"] = None if self.results is None else encode_results(self.results)
         told = {name: value for name, value in data.items() if name != "study" and value != _DEFAULTS[name]}
         return {**told, "number": self.number, "decision": dict(self.decision)}
 
@@ -108,16 +109,19 @@ class Trial:
         given = {**data, "values": tuple(data.get("values", ())), "sds": tuple(data.get("sds", ()))}
         if given.get("fitted") is not None:
             given["fitted"] = Hyperparameters.from_dict(given["fitted"])
+        if given.get("results") is not None:
+            given["results"] = decode_results(given["results"])
         return cls(**given)
 
     @property
     def state(self) -> State:
-        """`complete` once context and outcome are known."""
+        """`complete` once context and outcome are known; of several outcomes each, or that it failed."""
         if self.withdrawn:
             return "withdrawn"
         if self.failed:
             return "failed"
-        if self.values and self.context is not None:
+        known = self.values if self.results is None else all(each.resolved for each in self.results.values())
+        if known and self.context is not None:
             return "complete"
         return "expired" if self.expired else "pending"
 
@@ -130,6 +134,7 @@ class Trial:
         sds: tuple[float | None, ...] = (),
         occasion: str | None = None,
         partial: Row | None = None,
+        results: Results | None = None,
     ) -> Trial:
         """Return this trial with what was told; what was told before stays."""
         where = f"Study.tell(trial={self.number})"
@@ -145,8 +150,12 @@ class Trial:
             again = new and old and new != old
             once = f"be told once (repeated outcomes together); it was {shown(old)}"
             require(not again, f"{where}: {name}", once, new, f"to change it, {correct}")
+        if results and self.results is not None:
+            results = merge_results(self.results, results, where)
+            failed = all(each.failed for each in results.values())
         return replace(
             self,
+            results=results or self.results,
             context=self.context if context is None else dict(context),
             values=values or self.values,
             decision=self.decision if decision is None else dict(decision),
@@ -161,6 +170,17 @@ class Trial:
         if context is not None or self.context is not None:
             return None
         return {**(self.partial or {}), **partial} if partial else self.partial
+
+    @property
+    def measured(self) -> int:
+        """How many values there are; of several outcomes, of the one that has most."""
+        return max((len(each.values) for each in (self.results or {}).values()), default=len(self.values))
+
+    def of_outcome(self, name: str) -> Trial:
+        """Return this trial as one of a study with this outcome only."""
+        result = Result() if self.results is None else self.results[name]
+        failed = self.failed or result.failed
+        return replace(self, results=None, values=result.values, sds=result.sds, failed=failed, fitted=result.fitted)
 
     def noise(self) -> tuple[float, ...]:
         """The standard error of each outcome, NaN where not known."""
@@ -179,20 +199,3 @@ def plain(row: Any) -> dict[str, Value]:
         {'demand': 0.5}
     """
     return {str(name): value.item() if hasattr(value, "item") else value for name, value in dict(row).items()}
-
-
-def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, ...]:
-    """Return one outcome or several as floats; refuse what is not a finite number.
-
-    Example:
-        >>> outcomes(3), outcomes([1.0, 2.0])
-        ((3.0,), (1.0, 2.0))
-    """
-    several = value.tolist() if hasattr(value, "tolist") else value
-    listed = list(several) if isinstance(several, Sequence) and not isinstance(several, TEXT) else [several]
-    require(len(listed) > 0, where, "be a number or several", value)
-    for each in listed:
-        require(is_number(each), where, "be a number", each)
-        fits = -LARGEST <= each <= LARGEST
-        require(fits, where, "be finite, below 1e150", each, "report a trial without outcome with `failed=True`")
-    return tuple(float(each) for each in listed)

@@ -11,7 +11,8 @@ from allweather.errors import InvalidInput, require
 from allweather.space import Box, Space
 from allweather.trials.events import Event
 from allweather.trials.history import History
-from allweather.trials.reports import StandardErrors, occasion_name, reported_outcomes, standard_errors
+from allweather.trials.reports import occasion_name, reported_outcomes, standard_errors
+from allweather.trials.results import Failed, Result, encode_results, reported_results
 from allweather.trials.rows import RowReader
 from allweather.trials.tables import Columns, Line
 from allweather.trials.trial import Row, Trial, plain
@@ -19,7 +20,7 @@ from allweather.trials.trial import Row, Trial, plain
 Say = Callable[[Trial], Event]
 PART, LONGEST_PART = 1000, 500_000
 """Rows of past data in one event, and characters of them as JSON; a longer or wider table makes several."""
-Values = float | Sequence[float] | None
+Values = float | Sequence[float] | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,21 +30,26 @@ class Validator:
     space: Space
     controlled: bool
     """Whether control sets decide which variables are decisions."""
+    outcomes: tuple[str, ...] = ()
+    """The names of several outcomes; empty where there is one."""
 
     def told(
         self,
         value: Values,
         context: Row | None,
         decision: Row | None,
-        failed: bool,
-        sd: StandardErrors = None,
+        failed: Failed,
+        sd: Any = None,
         occasion: Any = None,
     ) -> Say:
         """Check an outcome and its standard error, a context, the decision that was really made, or a failure."""
+        if self.outcomes:
+            return self._told_outcomes(value, context, decision, failed, sd, occasion)
         values = reported_outcomes(value, "Study.tell(value=...)")
         sds = standard_errors(sd, values, "Study.tell(sd=...)")
         shared = occasion_name(occasion, "Study.tell(occasion=...)")
         require(isinstance(failed, bool), "Study.tell(failed=...)", "be True or False", failed)
+        failed = bool(failed)
         said = bool(values) or failed or context is not None or decision is not None or shared is not None
         require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
         require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
@@ -57,15 +63,39 @@ class Validator:
 
         return say
 
+    def _told_outcomes(
+        self, value: Any, context: Row | None, decision: Row | None, failed: Failed, sd: Any, occasion: Any
+    ) -> Say:
+        """Check what is told of some of several outcomes; `failed=True` is about all that have no value."""
+        told = reported_results(self.outcomes, value, sd, failed, "Study.tell")
+        shared = occasion_name(occasion, "Study.tell(occasion=...)")
+        said = bool(told) or failed is True or any(each is not None for each in (context, decision, shared))
+        require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
+
+        def say(trial: Trial) -> Event:
+            checked = self._checked(trial, context, decision)
+            if trial.context is None and not len(self.space.contexts):
+                checked["context"] = {}
+            results = dict(told)
+            if failed is True:
+                known = trial.results or {}
+                results |= {name: Result(failed=True) for name in known if name not in told and not known[name].values}
+            payload = {**checked, "values": [], "failed": False, "results": encode_results(results)}
+            return Event("told", {**payload, **_further((), shared)}, trial.number)
+
+        return say
+
     def corrected(
         self,
         value: Values,
         context: Row | None,
         decision: Row | None,
-        sd: StandardErrors = None,
+        sd: Any = None,
         occasion: Any = None,
     ) -> Say:
         """Check what replaces an earlier report."""
+        if self.outcomes:
+            return self._corrected_outcomes(value, context, decision, sd, occasion)
         where = "Study.correct({}=...)"
         values = reported_outcomes(value, where.format("value"))
         shared = occasion_name(occasion, where.format("occasion"))
@@ -73,18 +103,28 @@ class Validator:
         require(said, "Study.correct(...)", "correct a value, a context or a decision", "nothing")
 
         def say(trial: Trial) -> Event:
-            where = f"Study.correct(trial={trial.number})"
-            if trial.withdrawn:
-                raise InvalidInput("was withdrawn: it cannot be corrected", where=where)
-            if trial.state not in ("complete", "failed"):
-                remedy = f"call `study.tell({trial.number}, ...)` first"
-                raise InvalidInput("has no result to correct yet", where=where, remedy=remedy)
+            _require_result(trial)
             outcome = {"values": list(values), "failed": False} if values else {}
             several = trial.sds and sd is None and values and len(values) != len(trial.sds)
             needed = f"be given again: there were {len(trial.sds)} outcomes"
             require(not several, f"Study.correct(trial={trial.number}, sd=...)", needed, sd)
             sds = standard_errors(sd, values or trial.values, "Study.correct(sd=...)")
             given = {**self._checked(trial, context, decision), **outcome, **_further(sds, shared)}
+            return Event("corrected", given, trial.number)
+
+        return say
+
+    def _corrected_outcomes(self, value: Any, context: Row | None, decision: Row | None, sd: Any, occasion: Any) -> Say:
+        """Check what replaces an earlier report of some of several outcomes."""
+        results = reported_results(self.outcomes, value, sd, False, "Study.correct")
+        shared = occasion_name(occasion, "Study.correct(occasion=...)")
+        said = bool(results) or any(each is not None for each in (context, decision, shared))
+        require(said, "Study.correct(...)", "correct a value, a context or a decision", "nothing")
+
+        def say(trial: Trial) -> Event:
+            _require_result(trial, any(each.resolved for each in (trial.results or {}).values()))
+            outcomes = {"results": encode_results(results)} if results else {}
+            given = {**self._checked(trial, context, decision), **outcomes, **_further((), shared)}
             return Event("corrected", given, trial.number)
 
         return say
@@ -102,7 +142,7 @@ class Validator:
         occasion: Any = None,
     ) -> Callable[[History], list[Event]]:
         """Check rows of past data; variables in `left` were not controlled then."""
-        reader, space = RowReader(columns, blank, occasion), self.space
+        reader, space = RowReader(columns, blank, occasion, self.outcomes), self.space
         require(not isinstance(left, str), "Study.add(left=...)", "be a list of names", left)
         left = tuple(left)
         if left:
@@ -160,6 +200,16 @@ class Validator:
                 named = plain(row)
                 checked[what] = {name: named[name] for name in box}  # in the order of the variables
         return checked
+
+
+def _require_result(trial: Trial, partly: bool = False) -> None:
+    """Refuse to correct a trial that was withdrawn, or of which nothing was told; `partly` where something was."""
+    where = f"Study.correct(trial={trial.number})"
+    if trial.withdrawn:
+        raise InvalidInput("was withdrawn: it cannot be corrected", where=where)
+    if trial.state not in ("complete", "failed") and not partly:
+        remedy = f"call `study.tell({trial.number}, ...)` first"
+        raise InvalidInput("has no result to correct yet", where=where, remedy=remedy)
 
 
 def _parts(trials: Sequence[Trial]) -> list[list[Trial]]:

@@ -1,0 +1,84 @@
+"""What is known about a limit on an outcome's objective: how far from it a decision is, and how likely to keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Generator, Tensor
+
+from allweather.acquisition.base import Belief
+from allweather.objectives import Band, Expectation
+from allweather.surrogates import Moments, Paths
+
+SAMPLES, FEATURES = 64, 256
+"""Sampled functions where the posterior of an objective has no closed form, and the random cosines of each."""
+UNIT = 0.2
+"""What counts as one unit of a probability."""
+
+
+def typical_spread(belief: Belief) -> float:
+    """What differences between objectives are measured in: the spread of the outcomes, or a share of a probability."""
+    if not belief.objective.signed:
+        return UNIT
+    values = belief.observations.values
+    return max(float(values.std(correction=0)), 1e-6 * float(values.abs().max()), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """A limit that an objective must reach, and the belief about that objective."""
+
+    belief: Belief
+    level: float
+    """What the objective must reach, larger being better."""
+
+    @cached_property
+    def spread(self) -> float:
+        """What distances from the limit are measured in."""
+        return typical_spread(self.belief)
+
+    @cached_property
+    def _paths(self) -> Paths:
+        generator = Generator().manual_seed(self.belief.generator.initial_seed() % 2**62)
+        points = self.belief.reference.points
+        return self.belief.surrogate.paths(points, SAMPLES, generator, FEATURES)
+
+    def moments(self, decisions: Tensor) -> Moments:
+        """Mean and standard deviation (b,) of the objective itself, of decisions (b, d_x), differentiable.
+
+        Of a mean in closed form; of other objectives over sampled functions, the same for all decisions.
+        """
+        belief = self.belief
+        if type(belief.objective) is Expectation:
+            return belief.field.combination(decisions, belief.reference.weights)
+        sampled = belief.objective.upper(Band(self._paths(decisions)), belief.reference)  # (samples, b)
+        return Moments(sampled.mean(0), (sampled.var(0) + 1e-300).sqrt())
+
+    def log_probability(self, decisions: Tensor) -> Tensor:
+        """The logarithm (b,) of the probability that decisions (b, d_x) keep the limit, differentiable."""
+        mean, sd = self.moments(decisions)
+        found: Tensor = torch.special.log_ndtr((mean - self.level) / (sd + 1e-6 * self.spread))
+        return found
+
+    def lower(self, decisions: Tensor, width: float) -> Tensor:
+        """The lower bound `mean - width * sd` (b,) of the objective, differentiable."""
+        mean, sd = self.moments(decisions)
+        return mean - width * sd
+
+    def rough(self) -> Limit:
+        """The same on fewer contexts, where that saves time."""
+        few = None if type(self.belief.objective) is Expectation else self.belief.rough()
+        return self if few is None else replace(self, belief=few)
+
+
+def believed_feasible(limits: Sequence[Limit], decisions: Tensor) -> Tensor:
+    """Whether (b,) each decision keeps all limits by the mean of the objective's posterior."""
+    fits = torch.ones(len(decisions), dtype=torch.bool, device=decisions.device)
+    with torch.no_grad():
+        for limit in limits:
+            few = limit.rough()
+            fits &= torch.cat([few.moments(block).mean >= few.level for block in decisions.split(64)])
+    return fits
