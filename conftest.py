@@ -1,5 +1,6 @@
 """Modules and pages about other tools are tested where the tool is installed; `--fast` leaves out what takes long."""
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -86,3 +87,11 @@ def pytest_terminal_summary(terminalreporter, config):
     """Name what `--fast` left out."""
     if config.getoption("--fast"):
         terminalreporter.write_line(f"left out: tests marked slow, {', '.join(SLOW)}; `make test` runs all")
+
+
+@pytest.fixture(autouse=True)
+def _few_looks_back(monkeypatch):
+    """Draw progress with four looks back instead of twelve: each is a study of its own."""
+    progress = sys.modules.get("allweather.plots.progress")  # imported with the documentation that is tested
+    if progress is not None:
+        monkeypatch.setattr(progress, "LOOKS", 4)
