@@ -64,12 +64,12 @@ def test_slopes_touch_the_curve_and_never_cross_it(direction, distance):
     sign = 1 if direction == "maximize" else -1
     picture = plots.robustness(study, objective=aw.DRO(distance))
     curve = named(picture, "recommended")
-    for name in ("WCS", "RS"):
+    for name in ("slope without shift", "from a target"):
         line = named(picture, name)
         below = np.interp(curve.x, line.x, sign * np.asarray(line.y), right=-np.inf)
         gap = sign * curve.y - below
         assert gap.min() > -1e-8
-    wcs = named(picture, "WCS")
+    wcs = named(picture, "slope without shift")
     early = sign * (curve.y[1] - curve.y[0]) / curve.x[1]
     assert sign * (wcs.y[1] - wcs.y[0]) / wcs.x[1] <= early + 1e-9
     assert wcs.y[0] == pytest.approx(curve.y[0])
@@ -78,15 +78,15 @@ def test_slopes_touch_the_curve_and_never_cross_it(direction, distance):
 def test_the_worst_context_is_the_end_of_the_curve():
     study = stall()
     values = study.outlook().at_contexts(study.outlook().decision)
-    assert named(plots.robustness(study), "RO").at == pytest.approx(values.min())
+    assert named(plots.robustness(study), "worst context").at == pytest.approx(values.min())
     far = study.recommend(radii=[2.0]).curve["value"].iloc[0]
     assert far == pytest.approx(values.min(), abs=1e-9)
 
 
 def test_where_the_mean_falls_vertically_no_slope_is_drawn():
     names = [mark.name for mark in plots.robustness(stall(), objective=aw.DRO(aw.KL(0.1))).panels[0].marks]
-    assert not any(name.startswith("WCS") for name in names)
-    assert any(name.startswith("RS") for name in names)
+    assert not any(name.startswith("slope without shift") for name in names)
+    assert any(name.startswith("from a target") for name in names)
 
 
 def test_a_decision_that_is_none_is_named():

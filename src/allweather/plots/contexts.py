@@ -9,8 +9,8 @@ import pandas as pd
 
 from allweather.objectives import Objective
 from allweather.plots.axes import inner, is_log, is_numeric, place, require_contexts
-from allweather.plots.labels import distance_label, format_row, format_value
-from allweather.plots.marks import GREY, SKY, VERMILLION, Bars, Dots, Line, Mark, Panel
+from allweather.plots.labels import distance_label, format_row, format_value, noted
+from allweather.plots.marks import GREY, SKY, VERMILLION, Bars, Dots, Line, Mark, Panel, segments, spread
 from allweather.plots.picture import Picture
 from allweather.space.text import heading
 from allweather.space.variables import Choice, Integer, Variable
@@ -18,6 +18,9 @@ from allweather.study import Study
 
 BINS = 32
 OBSERVED, REFERENCE, WORST = "observed", "reference", "worst case for the recommended decision"
+SHARE = "observed share"
+WIDTH = 0.7
+"""Of the bar of an option."""
 FEW = 24
 """Integers with a bar each, at most."""
 
@@ -45,15 +48,16 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
     table, seen = best.worst, study.trials()
     panels = []
     for name, variable in outlook.space.contexts.items():
-        marks = _numbers(variable, name, table, seen) if _binned(variable) else _bars(variable, name, table, seen)
-        panels.append(
-            Panel(f"Distribution of {name}", heading(name, variable), "probability (%)", marks, log_x=is_log(variable))
-        )
+        binned = _binned(variable)
+        marks = _numbers(variable, name, table, seen) if binned else _bars(variable, name, table, seen)
+        ticks = () if binned else tuple(marks[0].x)
+        axis, log = heading(name, variable), is_log(variable)
+        panels.append(Panel(f"Distribution of {name}", axis, "probability (%)", marks, log_x=log, ticks=ticks))
     says = (
         f"Observed contexts, their reference distribution, and the worst case for the recommended decision, "
         f"{format_row(best.decision)}, within {format_value(best.radius)} in {distance_label(outlook.distance)}."
     )
-    return Picture("Contexts", says, tuple(panels))
+    return Picture("Contexts", noted(says, outlook), tuple(panels))
 
 
 def _binned(variable: Variable) -> bool:
@@ -84,14 +88,18 @@ def _numbers(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFr
 
 
 def _bars(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFrame) -> tuple[Mark, ...]:
-    """Return grouped bars: observed, reference and worst case."""
+    """Return a bar for each option, with the outline of the worst case and the observed share."""
     totals = table.groupby(name, sort=False)[["believed", "worst"]].sum() * 100
     totals["seen"] = 100 * seen[name].dropna().value_counts(normalize=True)
     kind = inner(variable)
     totals = totals.reindex(kind.options, fill_value=0.0) if isinstance(kind, Choice) else totals.sort_index()
     names = [str(place(variable, each)) for each in totals.index]
+    texts = [each for option in names for each in (option, option, "")]
+    worst = Line(segments(len(names), WIDTH / 2), spread(totals["worst"]), WORST, VERMILLION, texts=texts)
+    shares = totals["seen"].fillna(0.0).to_numpy()
+    said = [f"{option}: {share:.3g}% of the observed" for option, share in zip(names, shares, strict=True)]
     return (
-        Bars(names, totals["seen"].fillna(0.0).to_numpy(), OBSERVED, GREY),
-        Bars(names, totals["believed"].to_numpy(), REFERENCE, SKY),
-        Bars(names, totals["worst"].to_numpy(), WORST, VERMILLION),
+        Bars(names, totals["believed"].to_numpy(), REFERENCE, SKY, WIDTH),
+        worst,
+        Dots(names, shares, SHARE, GREY, "diamond", said),
     )

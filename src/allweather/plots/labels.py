@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 from allweather._utils.registry import kebab
 from allweather.distances import Distance
+from allweather.engine.posterior_view import Outlook
 from allweather.objectives import Objective
 from allweather.space.variables import Value
 
@@ -50,18 +51,30 @@ def objective_label(objective: Objective) -> str:
     Example:
         >>> from allweather import DRO, CVaR, Expectation, TotalVariation
         >>> objective_label(DRO(TotalVariation(0.2))), objective_label(Expectation()), objective_label(CVaR(0.1))
-        ('worst mean within 0.2 in total variation', 'mean', 'CVaR, level 0.1')
+        ('worst mean within 0.2 in total variation', 'mean', 'mean of the worst 10%')
     """
     kind, distance = type(objective).__name__, getattr(objective, "distance", None)
     if kind == "Expectation":
         return "mean"
     if kind == "WorstCase":
         return "worst context"
+    if kind == "CVaR" and (level := getattr(objective, "level", None)) is not None:
+        return f"mean of the worst {100 * level:.3g}%"
     if kind == "DRO" and distance is not None:
         return f"worst mean within {format_value(float(distance.number))} in {distance_label(distance)}"
     settings = [f"{name} {format_value(each)}" for name, each in vars(objective).items() if _is_setting(each)]
     radius = [] if distance is None else [f"{format_value(float(distance.number))} in {distance_label(distance)}"]
     return ", ".join([kind, *settings, *radius])
+
+
+def noted(says: str, outlook: Outlook) -> str:
+    """Return a caption with a sentence about what is approximated, where something is.
+
+    Args:
+        says: the caption.
+        outlook: the posterior view that the figure shows.
+    """
+    return f"{says} Approximation: {outlook.approximation}." if outlook.approximation else says
 
 
 def _is_setting(value: object) -> TypeGuard[Value]:

@@ -6,7 +6,7 @@ Texts are plain; the backends escape them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -39,11 +39,13 @@ class Line(_Points):
     dash: Dash = "solid"
     steps: bool = False
     """Whether each value holds until the next, as in a step function."""
+    texts: Sequence[str] = ()
+    """What is shown on hover in place of the horizontal position."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ribbon:
-    """The area between two lines."""
+    """The area between two lines; NaN positions separate several areas."""
 
     x: Numbers
     low: Numbers
@@ -116,3 +118,48 @@ class Panel:
     log_y: bool = False
     limits: tuple[float, float] | None = field(default=None)
     """Of the vertical axis; by default all marks are visible."""
+    whole_x: bool = False
+    """Whether the horizontal axis counts: it has ticks at whole numbers only."""
+    ticks: tuple[str, ...] = ()
+    """Categories of the horizontal axis, at 0, 1, 2, ...; marks may be between them too."""
+
+    @property
+    def placed(self) -> tuple[Mark, ...]:
+        """The marks, with categories as positions where the axis has `ticks`."""
+        return tuple(_numbered(mark, self.ticks) for mark in self.marks) if self.ticks else self.marks
+
+    @property
+    def step(self) -> int:
+        """Distance of ticks at whole numbers: about eight of them."""
+        ends = [float(each) for mark in self.placed for each in np.asarray(getattr(mark, "x", [])).ravel()]
+        wanted = (max(ends, default=0.0) - min(ends, default=0.0)) / 8
+        return next(step * 10**power for power in range(18) for step in (1, 2, 5) if step * 10**power >= wanted)
+
+
+def _numbered(mark: Mark, names: Sequence[str]) -> Mark:
+    if isinstance(mark, Heat):
+        return mark
+    if isinstance(mark, Rule):
+        return replace(mark, at=names.index(mark.at)) if isinstance(mark.at, str) and mark.axis == "x" else mark
+    return replace(mark, x=[names.index(each) if isinstance(each, str) else each for each in mark.x])
+
+
+def spread(values: Numbers) -> np.ndarray:
+    """Return a value of each category as that of both ends of a segment, with a gap after it.
+
+    Example:
+        >>> spread([1.0, 2.0]).tolist()
+        [1.0, 1.0, nan, 2.0, 2.0, nan]
+    """
+    column = np.asarray(values, dtype=float)[:, None]
+    return np.concatenate([column, column, np.full_like(column, np.nan)], axis=1).ravel()
+
+
+def segments(count: int, half: float = 0.3) -> np.ndarray:
+    """Return the positions of segments around 0, 1, 2, ..., with a gap after each.
+
+    Args:
+        count: the number of categories.
+        half: of the width of a segment.
+    """
+    return spread(np.arange(count)) + np.tile([-half, half, 0.0], count)

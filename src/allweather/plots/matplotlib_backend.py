@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib.figure
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from allweather.plots.figure_data import FigureData
 from allweather.plots.marks import Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
@@ -41,13 +42,17 @@ def _places(values: Any) -> list[Any]:
 
 
 def _panel(axis: Any, panel: Panel) -> None:
-    side_by_side = [mark for mark in panel.marks if isinstance(mark, Bars) and mark.width is None]
-    for mark in panel.marks:
+    side_by_side = [mark for mark in panel.placed if isinstance(mark, Bars) and mark.width is None]
+    for mark in panel.placed:
         if isinstance(mark, Bars) and mark.width is None:
             _grouped_bars(axis, mark, side_by_side)
         else:
             _draw(mark, axis)
     axis.set(title=_text(panel.title), xlabel=_text(panel.x), ylabel=_text(panel.y), ylim=panel.limits)
+    if panel.ticks:
+        axis.set_xticks(range(len(panel.ticks)), [_text(each) for each in panel.ticks])
+    if panel.whole_x:
+        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     if panel.log_x:
         axis.set_xscale("log")
     if panel.log_y:

@@ -42,6 +42,13 @@ class Picture(FigureData):
             from allweather.plots import plotly_backend
         return plotly_backend.draw(self)
 
+    @property
+    def toolbar(self) -> dict[str, Any]:
+        """The configuration of plotly's toolbar."""
+        with _required("plotly"):
+            from allweather.plots import plotly_backend
+        return dict(plotly_backend.CONFIG)
+
     def matplotlib(self) -> Any:
         """Return the figure as a `matplotlib.figure.Figure`."""
         with _required("matplotlib"):
@@ -76,7 +83,8 @@ class Picture(FigureData):
             drawn = self.matplotlib()
             return lambda target: drawn.savefig(target, dpi=150)
         figure = self.plotly()
-        text = figure.to_json() if kind == ".json" else figure.to_html(include_plotlyjs=True, full_html=True)
+        page = {"include_plotlyjs": True, "full_html": True, "config": self.toolbar}
+        text = figure.to_json() if kind == ".json" else figure.to_html(**page)
         return lambda target: target.write_text(text, encoding="utf-8")
 
     def _repr_mimebundle_(self, *given: Any, **options: Any) -> Any:

@@ -23,6 +23,13 @@ SYMBOLS = {
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 HEIGHT = 360
 """Pixels of a row of panels."""
+TOP = 76
+"""Pixels above the panels: for their titles, and above these for the toolbar."""
+CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage", "zoom2d", "pan2d", "resetScale2d"]]}
+"""The toolbar: what is of use in our figures."""
+ACROSS, UP = "%{xaxis.title.text}: %{x}", "%{yaxis.title.text}: %{y:.4~g}"
+HOVER = f"{ACROSS}<br>{UP}<extra>%{{fullData.name}}</extra>"
+"""Names come from the figure, so that nothing in them is taken for a part of the template."""
 
 
 def draw(figure: FigureData) -> go.Figure:
@@ -39,21 +46,22 @@ def draw(figure: FigureData) -> go.Figure:
     named: set[str] = set()
     for place, panel in enumerate(figure.panels):
         row, column = place // columns + 1, place % columns + 1
-        for mark in panel.marks:
+        alone = len(panel.marks) == 1  # the title of its panel names it
+        for mark in panel.placed:
             for trace in _traces(mark, drawn, (row, column)):
-                trace.update(
-                    legendgroup=trace.name, showlegend=trace.showlegend is not False and trace.name not in named
-                )
+                shown = trace.showlegend is not False and trace.name not in named and not alone
+                trace.update(legendgroup=trace.name, showlegend=shown)
                 named.update([trace.name] if trace.showlegend else [])
                 drawn.add_trace(trace, row, column)
         _axes(drawn, panel, row, column)
     drawn.update_layout(
-        height=HEIGHT * rows + 110,
+        height=HEIGHT * rows + 62 + TOP,
         template="plotly_white",
         font={"family": FONT, "size": 13},
-        margin={"l": 64, "r": 24, "t": 48, "b": 110},
+        margin={"l": 64, "r": 24, "t": TOP, "b": 110},
         legend={"orientation": "h", "yanchor": "top", "y": -0.24 / rows, "x": 0},
         hovermode="closest",
+        hoverlabel={"namelength": -1},
         barmode="group",
         meta={"title": _text(figure.title), "says": _text(figure.says)},
     )
@@ -79,15 +87,22 @@ def _traces(mark: Mark, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
 def _(mark: Line, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
     shape = "hv" if mark.steps else "linear"
     style = {"color": mark.colour, "dash": mark.dash, "shape": shape, "width": 2}
-    return [go.Scatter(x=_places(mark.x), y=_places(mark.y), mode="lines", name=_text(mark.name), line=style)]
+    said = [_text(each) for each in mark.texts] or None
+    hover = HOVER.replace("%{x}", "%{text}") if said else HOVER
+    points = {"x": _places(mark.x), "y": _places(mark.y), "text": said}
+    return [go.Scatter(**points, mode="lines", name=_text(mark.name), line=style, hovertemplate=hover)]
 
 
 @_traces.register
 def _(mark: Ribbon, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
     red, green, blue = (int(mark.colour[at : at + 2], 16) for at in (1, 3, 5))
     shade = f"rgba({red},{green},{blue},0.18)"
-    x = _places(mark.x)
-    outline = {"x": x + x[::-1], "y": _places(mark.high) + _places(mark.low)[::-1]}
+    outline: dict[str, list[Any]] = {"x": [], "y": []}
+    edges = [np.asarray(each, dtype=float) for each in (mark.x, mark.low, mark.high)]
+    for piece in np.split(np.arange(len(edges[0])), np.flatnonzero(np.isnan(edges[0]))):
+        x, low, high = (each[piece[np.isfinite(edges[0][piece])]].tolist() for each in edges)
+        outline["x"] += [*x, *x[::-1], None]
+        outline["y"] += [*high, *low[::-1], None]
     return [
         go.Scatter(
             **outline,
@@ -108,7 +123,7 @@ def _(mark: Dots, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
     style = {"color": fill, "symbol": SYMBOLS[mark.symbol], "size": 8, **edge}
     said = [_text(each) for each in mark.texts] or None
     mode = "markers+text" if mark.labelled else "markers"
-    hover = "%{text}<extra></extra>" if said and not mark.labelled else None
+    hover = "%{text}<extra>%{fullData.name}</extra>" if said else HOVER
     return [
         go.Scatter(
             x=_places(mark.x),
@@ -127,7 +142,8 @@ def _(mark: Dots, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
 @_traces.register
 def _(mark: Bars, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
     style = {"color": mark.colour, "line": {"width": 0}}
-    return [go.Bar(x=_places(mark.x), y=_places(mark.heights), name=_text(mark.name), width=mark.width, marker=style)]
+    points = {"x": _places(mark.x), "y": _places(mark.heights), "width": mark.width}
+    return [go.Bar(**points, name=_text(mark.name), marker=style, hovertemplate=HOVER)]
 
 
 @_traces.register
@@ -149,6 +165,8 @@ def _(mark: Heat, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
             z=z,
             name=_text(mark.name),
             colorscale="Cividis",
+            zsmooth=False if isinstance(mark.x[0], str) or isinstance(mark.y[0], str) else "best",
+            hovertemplate=f"{ACROSS}<br>{UP}<br>%{{fullData.name}}: %{{z:.4~g}}<extra></extra>",
             colorbar=bar,
             showlegend=False,
         )
@@ -166,5 +184,11 @@ def _(mark: Rule, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
 
 def _axes(drawn: go.Figure, panel: Panel, row: int, column: int) -> None:
     shared: dict[str, Any] = {"row": row, "col": column, "zeroline": False, "linecolor": GREY, "automargin": True}
-    drawn.update_xaxes(title_text=_text(panel.x), type="log" if panel.log_x else None, **shared)
+    across: dict[str, Any] = {"hoverformat": ".4~g"}
+    if panel.ticks:
+        names = [_text(each) for each in panel.ticks]
+        across = {"tickvals": list(range(len(names))), "ticktext": names, "range": [-0.6, len(names) - 0.4]}
+    elif panel.whole_x:
+        across = {"dtick": panel.step, "tick0": 0, "hoverformat": "d"}
+    drawn.update_xaxes(title_text=_text(panel.x), type="log" if panel.log_x else None, **across, **shared)
     drawn.update_yaxes(title_text=_text(panel.y), type="log" if panel.log_y else None, range=panel.limits, **shared)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from allweather.objectives import Objective
 from allweather.plots.axes import is_log, is_numeric, places
 from allweather.plots.marks import BLUE, Dots, Line, Mark, Panel
 from allweather.plots.picture import Picture
@@ -11,12 +12,13 @@ from allweather.space.text import heading
 from allweather.study import Study
 
 
-def policy(study: Study, contexts: Any = None) -> Picture:
+def policy(study: Study, contexts: Any = None, objective: Objective | None = None) -> Picture:
     """Draw the best decision for each of several known contexts, one panel per decision variable.
 
     Args:
         study: with at least one complete trial.
         contexts: rows of context variables, or the name of one; by default the only one.
+        objective: another objective than the study's, for the variables that are not known.
 
     Example:
         >>> from allweather import Context, Real, Space
@@ -25,7 +27,7 @@ def policy(study: Study, contexts: Any = None) -> Picture:
         >>> policy(study, [{"demand": 0.2}, {"demand": 0.6}]).panels[0].y
         'order'
     """
-    found = study.policy(contexts)
+    found = study.policy(contexts, objective=objective)
     variables, (first, *further) = study.space.variables, found.contexts
     alone = not further and is_numeric(variables[first])
     x: list[Any] = (

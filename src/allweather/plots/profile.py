@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
-from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places
-from allweather.plots.labels import format_row, format_value, objective_label
-from allweather.plots.marks import BLUE, VERMILLION, Dots, Line, Mark, Panel, Ribbon, Rule
+from allweather.plots.axes import chosen, grid, inner, is_log, is_numeric, place, places
+from allweather.plots.labels import format_row, format_value, noted, objective_label
+from allweather.plots.marks import BLUE, VERMILLION, Line, Panel, Ribbon, Rule, segments, spread
 from allweather.plots.picture import Picture
 from allweather.space.text import heading
-from allweather.space.variables import Value, Variable
+from allweather.space.variables import Integer, Value, Variable
 from allweather.study import Study
 
 POINTS = 41
 MAX_PANELS = 6
+WINDOW = 7
+"""Values that a curve is smoothed over."""
 
 
 def profile(study: Study, objective: Objective | None = None, variable: str | None = None) -> Picture:
@@ -43,7 +47,7 @@ def profile(study: Study, objective: Objective | None = None, variable: str | No
         f"The objective ({label}) along each decision variable, the others as recommended; it is "
         f"{format_value(float(middle))} at the recommended decision, {format_row(outlook.decision)}."
     )
-    return Picture("Objective profile", says, tuple(panels))
+    return Picture("Objective profile", noted(says, outlook), tuple(panels))
 
 
 def _panel(outlook: Outlook, name: str, variable: Variable, label: str) -> Panel:
@@ -52,24 +56,31 @@ def _panel(outlook: Outlook, name: str, variable: Variable, label: str) -> Panel
     low, middle, high = outlook.objectives(rows)
     mean = np.array([outlook.at_contexts(row) @ outlook.reference.weights.numpy() for row in rows])
     low, middle, high = (np.where(np.isfinite(each), each, np.nan) for each in (low, middle, high))
-    x = places(variable, values)
-    at = Rule(place(variable, outlook.decision[name]), "recommended", VERMILLION, "dash")
-    marks: tuple[Mark, ...]
+    x: Any = places(variable, values)
+    names: tuple[str, ...] = ()
     if is_numeric(variable):
-        marks = (
-            Ribbon(x, low, high, "90% credible interval", BLUE),
-            Line(x, middle, "objective", BLUE),
-            Line(x, mean, "mean outcome", VERMILLION, "dot"),
-            at,
-        )
-    else:
-        marks = (
-            Dots(x, low, "90% credible interval", BLUE, "tick"),
-            Dots(x, high, "90% credible interval", BLUE, "tick"),
-            Dots(x, middle, "objective", BLUE),
-            Dots(x, mean, "mean outcome", VERMILLION, "diamond"),
-        )
-    return Panel(f"Objective versus {name}", heading(name, variable), label, marks, log_x=is_log(variable))
+        low, middle, high = (_smooth(each, variable) for each in (low, middle, high))
+    else:  # a segment for each option
+        names, x = tuple(x), segments(len(x))
+        low, middle, high, mean = (spread(each) for each in (low, middle, high, mean))
+    texts = [each for option in names for each in (option, option, "")]
+    marks = (
+        Ribbon(x, low, high, "90% credible interval", BLUE),
+        Line(x, middle, "objective", BLUE, texts=texts),
+        Line(x, mean, "mean outcome", VERMILLION, "dot", texts=texts),
+        Rule(place(variable, outlook.decision[name]), "recommended", VERMILLION, "dash"),
+    )
+    axis = {"log_x": is_log(variable), "whole_x": isinstance(inner(variable), Integer)}
+    return Panel(f"Objective versus {name}", heading(name, variable), label, marks, **axis, ticks=names)
+
+
+def _smooth(values: np.ndarray, variable: Variable) -> np.ndarray:
+    """Smooth a curve along a real variable: quantiles of some hundred draws jump from one draw to the next."""
+    if isinstance(inner(variable), Integer) or len(values) < WINDOW or not np.isfinite(values).all():
+        return values
+    from scipy.signal import savgol_filter  # here, since it takes time to import
+
+    return np.asarray(savgol_filter(values, WINDOW, 2))
 
 
 def _allowed(outlook: Outlook, name: str, values: list[Value]) -> list[Value]:

@@ -9,7 +9,7 @@ from allweather.benchmark.regret import Judge, Measure
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
-from allweather.plots.labels import format_row, format_value, objective_label
+from allweather.plots.labels import format_row, format_value, noted, objective_label
 from allweather.plots.marks import BLUE, GREEN, GREY, PURPLE, VERMILLION, Dots, Line, Mark, Panel, Ribbon
 from allweather.plots.picture import Picture
 from allweather.problems import Problem
@@ -64,7 +64,7 @@ def progress(
         f"After {len(complete)} complete trials the recommended decision is {format_row(now.decision)}; its "
         f"{objective_label(now.belief.objective)} is {format_value(float(reached))}."
     )
-    return Picture("Progress", says, tuple(panels))
+    return Picture("Progress", noted(says, now), tuple(panels))
 
 
 def _outcomes(complete: pd.DataFrame) -> Panel:
@@ -75,6 +75,7 @@ def _outcomes(complete: pd.DataFrame) -> Panel:
         "trial",
         "outcome",
         (Dots(shown.index.to_numpy(), shown["value"].to_numpy(), "outcome", GREY, texts=texts),),
+        whole_x=True,
     )
 
 
@@ -90,7 +91,7 @@ def _objective(now: Outlook, past: list[Outlook], times: np.ndarray) -> Panel:
         judged = now.objectives([outlook.decision for outlook in past]).middle
         marks = (*marks, Line(times, judged, "estimate with all data", VERMILLION))
     wanted = objective_label(now.belief.objective)
-    return Panel("Objective of the recommended decision", "complete trials", wanted, marks)
+    return Panel("Objective of the recommended decision", "complete trials", wanted, marks, whole_x=True)
 
 
 def _regret(past: list[Outlook], times: np.ndarray, problem: Problem, measure: Measure) -> Panel:
@@ -100,9 +101,8 @@ def _regret(past: list[Outlook], times: np.ndarray, problem: Problem, measure: M
     judge = Judge.of(problem, measure)
     lost = [max(judge.regret(outlook.chosen), 1e-9) for outlook in past]
     line = Line(times, lost, "regret", GREEN)
-    return Panel(
-        "Regret of the recommended decision", "complete trials", f"regret ({measure.name})", (line,), log_y=True
-    )
+    title, up = "Regret of the recommended decision", f"regret ({measure.name})"
+    return Panel(title, "complete trials", up, (line,), log_y=True, whole_x=True)
 
 
 def _spent(table: pd.DataFrame) -> Panel:
@@ -112,4 +112,5 @@ def _spent(table: pd.DataFrame) -> Panel:
         "trial",
         "cost spent",
         (Line(table.index.to_numpy(), spent.to_numpy(), "cost spent", PURPLE, steps=True),),
+        whole_x=True,
     )

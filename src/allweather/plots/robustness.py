@@ -11,7 +11,7 @@ from allweather.engine.posterior_view import Outlook
 from allweather.errors import require_number
 from allweather.objectives import Expectation, Objective
 from allweather.plots.axes import require_contexts
-from allweather.plots.labels import distance_label, format_row, format_value
+from allweather.plots.labels import distance_label, format_row, format_value, noted
 from allweather.plots.marks import AMBER, BLUE, GREEN, GREY, PURPLE, VERMILLION, Dash, Dots, Line, Mark, Panel, Rule
 from allweather.plots.picture import Picture
 from allweather.space import Row
@@ -26,15 +26,16 @@ def robustness(
 ) -> Picture:
     """Plot the worst-case mean outcome of decisions against the shift of the context distribution.
 
-    On the curve of the recommended decision, marks show the mean without a shift (SO), the worst mean within the
-    objective's radius (DRO), the worst context (RO), and as slopes of straight lines the sensitivity at radius 0
-    (WCS, worst-case sensitivity) and the loss per unit of shift from a target (RS, robust satisficing).
+    On the curve of the recommended decision, marks show the mean without a shift (stochastic optimization, SO), the
+    worst mean within the objective's radius (DRO), the worst context (robust optimization, RO), and as slopes of
+    straight lines the sensitivity at radius 0 (worst-case sensitivity, WCS) and the loss per unit of shift from a
+    target (robust satisficing, RS).
 
     Args:
         study: with at least one complete trial.
         objective: instead of that of the study.
         decision: a further decision to compare with.
-        target: of RS; by default halfway between SO and DRO.
+        target: of robust satisficing; by default halfway between the means without a shift and at the radius.
 
     Example:
         >>> from allweather import Context, Real, Space
@@ -74,7 +75,7 @@ def robustness(
         f"the reference distribution, and of {format_value(end)} under the worst shift by "
         f"{format_value(float(distance.number))} in {kind}."
     )
-    return Picture("Robustness", says, (panel,))
+    return Picture("Robustness", noted(says, outlook), (panel,))
 
 
 def _radii(outlook: Outlook) -> np.ndarray:
@@ -96,24 +97,19 @@ def _objective_marks(outlook: Outlook, radii: np.ndarray, target: float | None) 
     top = float(radii[-1])
     if distance.rate == 1:
         slope = float(distance.sensitivity(values, outlook.reference))
-        yield _slope(sign * mean, slope, lowest, top, sign, f"WCS: slope {format_value(sign * slope)} at 0", AMBER)
+        name = f"slope without shift: {format_value(sign * slope)} per unit of shift"
+        yield _slope(sign * mean, slope, lowest, top, sign, name, AMBER)
     aim = _target(outlook, target, mean, robust)
     loss = float(distance.fragility(values, outlook.reference, sign * aim))
     if np.isfinite(loss):
-        yield _slope(
-            sign * aim,
-            -loss,
-            lowest,
-            top,
-            sign,
-            f"RS: slope {format_value(-sign * loss)} from {format_value(aim)}",
-            PURPLE,
-        )
-    yield Rule(sign * lowest, f"RO: worst context {format_value(sign * lowest)}", GREY, "dot", "y")
-    points = {"SO": (0.0, mean), "DRO": (float(distance.number), robust)}
-    texts = [f"{name} {format_value(value)}" for name, (_, value) in points.items()]
+        name = f"from a target of {format_value(aim)}: {format_value(-sign * loss)} per unit of shift"
+        yield _slope(sign * aim, -loss, lowest, top, sign, name, PURPLE)
+    yield Rule(sign * lowest, f"worst context: {format_value(sign * lowest)}", GREY, "dot", "y")
+    radius = float(distance.number)
+    points = {"no shift": (0.0, mean), f"radius {format_value(radius)}": (radius, robust)}
+    texts = [f"{name}: {format_value(value)}" for name, (_, value) in points.items()]
     x, y = zip(*points.values(), strict=True)
-    yield Dots(x, y, "SO: mean without shift; DRO: at the radius", VERMILLION, "diamond", texts, labelled=True)
+    yield Dots(x, y, "mean without shift, and at the radius", VERMILLION, "diamond", texts, labelled=True)
 
 
 def _target(outlook: Outlook, target: float | None, mean: float, robust: float) -> float:

@@ -10,8 +10,8 @@ import pandas as pd
 from allweather.engine.posterior_view import Outlook
 from allweather.objectives import Objective
 from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places
-from allweather.plots.labels import format_row, format_value
-from allweather.plots.marks import BLACK, BLUE, VERMILLION, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
+from allweather.plots.labels import format_row, format_value, noted
+from allweather.plots.marks import BLACK, BLUE, VERMILLION, Dots, Heat, Line, Panel, Ribbon, Rule, segments, spread
 from allweather.plots.picture import Picture
 from allweather.space.text import heading
 from allweather.space.variables import Value
@@ -91,8 +91,8 @@ def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Pictur
     rest = {name: value for name, value in {**outlook.decision, **typical}.items() if name not in (across, up)}
     held = f", at {format_row(rest)}" if rest else ""
     says = f"Posterior mean and standard deviation of the outcome over {across} and {up}{held}; rings are observations."
-    panels = (panel("Expected outcome", mean, "outcome"), panel("Standard deviation", sd, "sd"))
-    return Picture("Posterior of the outcome", says, panels)
+    panels = (panel("Expected outcome", mean, "outcome"), panel("Standard deviation", sd, "deviation"))
+    return Picture("Posterior of the outcome", noted(says, outlook), panels)
 
 
 def _typical_context(outlook: Outlook) -> dict[str, Value]:
@@ -114,16 +114,19 @@ def _along(outlook: Outlook, across: str, table: pd.DataFrame) -> Picture:
     variable = outlook.space.decisions[across]
     values = grid(variable, 2 * POINTS)
     mean, sd = outlook.outcomes([{**outlook.decision, across: value} for value in values], [{}])
-    middle, spread = mean[:, 0], 1.645 * sd[:, 0]
-    x = places(variable, values)
+    middle, half = mean[:, 0], 1.645 * sd[:, 0]
+    x: Any = places(variable, values)
     seen = Dots(places(variable, table[across]), table["value"].to_numpy(), "observed", BLACK, "ring", _texts(table))
-    posterior: tuple[Mark, ...] = (Dots(x, middle, "posterior mean", BLUE),)
-    if is_numeric(variable):
-        posterior = (
-            Ribbon(x, middle - spread, middle + spread, "90% credible interval"),
-            Line(x, middle, "posterior mean"),
-        )
+    names: tuple[str, ...] = ()
+    if not is_numeric(variable):
+        names, x, middle, half = tuple(x), segments(len(x)), spread(middle), spread(half)
+    texts = [each for option in names for each in (option, option, "")]
+    posterior = (
+        Ribbon(x, middle - half, middle + half, "90% credible interval"),
+        Line(x, middle, "posterior mean", BLUE, texts=texts),
+    )
     at = Rule(place(variable, outlook.decision[across]), "recommended", VERMILLION, "dash")
-    panel = Panel("Expected outcome", across, "outcome", (*posterior, seen, at), log_x=is_log(variable))
+    marks, log = (*posterior, seen, at), is_log(variable)
+    panel = Panel("Expected outcome", heading(across, variable), "outcome", marks, log_x=log, ticks=names)
     says = f"Posterior mean of the outcome along {across}, the others as recommended: {format_row(outlook.decision)}."
-    return Picture("Posterior of the outcome", says, (panel,))
+    return Picture("Posterior of the outcome", noted(says, outlook), (panel,))

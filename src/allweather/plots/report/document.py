@@ -115,7 +115,7 @@ def _static_figure(picture: Picture) -> EmbeddedFigure:
 
 def _interactive_figure(picture: Picture) -> EmbeddedFigure:
     figure = picture.plotly()
-    body = figure.to_html(include_plotlyjs=False, full_html=False, config={"displaylogo": False, "responsive": True})
+    body = figure.to_html(include_plotlyjs=False, full_html=False, config={**picture.toolbar, "responsive": True})
     return EmbeddedFigure(picture.title, picture.says, body)
 
 
