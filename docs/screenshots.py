@@ -103,7 +103,7 @@ def _taken(browser: Browser, size: tuple[int, int], address: str, folder: Path, 
     page.goto(address + PAGES.get(which, "/login"))
     _settled(page, which)
     target = folder / f"dashboard-{which}-{width}.png"
-    page.screenshot(path=target, full_page=which != "interface")
+    page.screenshot(path=target, full_page=which != "api")
     context.close()
     _squeezed(target)
     return target
@@ -116,7 +116,9 @@ PAGES = {
     "trials": "/studies/kiosk/trials",
     "trial": "/studies/kiosk/trials/3",
     "recommendation": "/studies/kiosk/recommendation",
-    "interface": "/api/docs",
+    "api": "/api/docs",
+    "new": "/new",
+    "add": "/studies/kiosk/add",
 }
 
 

@@ -101,6 +101,13 @@ def test_data_from_before(client):
     wrong = client.post(f"{ROOT}/kiosk/trials", json={"rows": [*rows, {"order": 20, "demand": 300, "value": 1}]})
     assert "row 3" in detail(wrong, 422)
     assert client.get(ROOT).json()["studies"][0]["trials"] == 14
+    table = {"rows": [{"qty": 20, "demand": 30, "profit": None, "by": "Ada"}]}
+    assert "unknown" in detail(client.post(f"{ROOT}/kiosk/trials", json=table), 422)
+    table |= {"columns": {"order": "qty", "value": "profit"}, "blank": "failed", "occasion": "Monday"}
+    (failed,) = client.post(f"{ROOT}/kiosk/trials", json=table).json()["trials"]
+    assert (failed["state"], failed["occasion"]) == ("failed", "Monday")
+    (waits,) = client.post(f"{ROOT}/kiosk/trials", json={**table, "blank": "pending"}).json()["trials"]
+    assert waits["state"] == "pending"
 
 
 def test_recommendations_by_objective(client, kiosk):

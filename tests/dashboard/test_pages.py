@@ -332,3 +332,111 @@ def test_pages_speak_no_python(client):
     typed = {**ours, "values": "42.5, 41.9", "context:demand": "3"}
     assert client.post("/studies/kiosk/trials/12/tell", data=typed).status_code == 303
     assert client.get(f"{ROOT}/trials/12").json()["values"] == [42.5, 41.9]
+
+
+CHEMIST = """
+name = "amination"
+seed = 1
+initial = 2
+objective = { name = "cvar", level = 0.2 }
+
+[context]
+name = "kde"
+samples = 16
+
+[variables]
+temperature = { lower = 40, upper = 110, unit = "°C" }
+catalyst = { options = ["Pd/C", "CuO"] }
+ambient = { lower = 10, upper = 35, unit = "°C", context = true }
+lot = { options = ["L1", "L2"], context = true }
+"""
+RUNS = """date;temperature;catalyst;ambient;lot;yield %;remark
+02.03.2026;60;Pd/C;18,5;L1;61,2;
+02.03.2026;80,5;Pd/C;18,5;L1;74,8;
+03.03.2026;100;CuO;21,0;L2;;reactor leaked
+04.03.2026;75;CuO;27,0;L1;68,8;
+"""
+
+
+def test_a_table_is_added_by_its_columns(url):
+    made(url, CHEMIST)
+    with serving(url) as server, server.client() as client:
+        here = "/studies/amination/add"
+        ours = {"form_token": form_token(client.get(here).text)}
+        empty = client.post(here, data=ours)
+        assert empty.status_code == 422
+        assert "choose a file or paste a table" in text_of(empty.text)
+        page = client.post(here, data=ours, files={"file": ("runs.csv", RUNS.encode("utf-8-sig"))}).text
+        assert "4 rows" in text_of(page)
+        assert '<option value="ambient" selected' in page
+        chosen = {**ours, "table": RUNS.replace("\n", "\r\n"), "blank": "refuse", "column:occasion": "date"}
+        wrong = client.post(here, data=chosen)
+        assert wrong.status_code == 422
+        assert "columns must be chosen for every variable and the outcome" in text_of(wrong.text)
+        wrong = client.post(here, data={**chosen, "column:value": "yield %"})
+        assert wrong.status_code == 422
+        assert "line 4, column 'yield %' must have an outcome" in text_of(wrong.text)
+        assert '<option value="yield %" selected' in wrong.text
+        done = client.post(here, data={**chosen, "column:value": "yield %", "blank": "failed"})
+        assert done.status_code == 303
+        assert "4 trials added, numbers 0 to 3" in text_of(client.get(done.headers["location"]).text)
+        trials = client.get("/api/v1/studies/amination/trials").json()["trials"]
+        assert [each["state"] for each in trials] == ["complete", "complete", "failed", "complete"]
+        assert trials[1]["decision"]["temperature"] == 80.5
+        assert [each["occasion"] for each in trials] == ["02.03.2026", "02.03.2026", "03.03.2026", "04.03.2026"]
+        latin = client.post(here, data=ours, files={"file": ("runs.csv", "temperature;°C".encode("latin-1"))})
+        assert "not encoded in UTF-8" in text_of(latin.text)
+
+
+def test_the_daily_loop_by_page(url):
+    made(url, CHEMIST)
+    with serving(url) as server, server.client() as client:
+        assert "not computed yet" in client.get("/").text
+        page = client.get("/studies/amination").text
+        ours = {"form_token": form_token(page)}
+        assert "ambient (°C)" in page
+        asked = client.post("/studies/amination/ask", data={**ours, "n": "3", "same_context": "yes"}, headers=HX)
+        assert re.findall(r'id="trial-(\d+)"', asked.text) == ["2", "1", "0"]
+        assert re.search(r"temperature = <strong>[\d.]+</strong> °C", asked.text)
+        wrong = client.post("/studies/amination/ask", data={**ours, "n": "1000"})
+        assert "must be a whole number from 1 to 100" in text_of(wrong.text)
+        told = {**ours, "context:lot": "L1"}
+        card = client.post("/studies/amination/trials/0/tell", data=told, headers=HX).text
+        assert "recorded: lot = L1; still missing: ambient, outcome" in text_of(card)
+        for number, value in enumerate(("61", "70", "75")):
+            told |= {"context:ambient": "20", "values": value}
+            client.post(f"/studies/amination/trials/{number}/tell", data=told)
+        assert client.get("/api/v1/studies/amination").json()["states"] == {"complete": 3}
+        page = text_of(client.get("/studies/amination/recommendation", params={"tolerance": 5}).text)
+        assert "Nearly as good temperature" in page
+        assert "worse by at most 5" in page
+        assert "mean of the worst 20%" in page
+        listed = text_of(client.get("/").text)
+        assert re.search(r"amination temperature = [\d.]+ °C, catalyst = [\w/]+ maximize 3", listed)
+        client.post("/studies/amination/trials/2/correct", data={**ours, "values": "71"})
+        assert "before the last change" in client.get("/").text
+        policy = client.get("/studies/amination/policy", params={"by": "lot"}).text
+        assert re.findall(r"<td>(L\d)</td>", policy) == ["L1", "L2"]
+        by_program = client.get("/api/v1/studies/amination/policy", params={"by": "lot"}).json()
+        assert [row["lot"] for row in by_program["rows"]] == ["L1", "L2"]
+        assert client.get("/api/v1/studies/amination/figures/policy", params={"by": "lot"}).status_code == 200
+        assert client.get("/studies/amination/policy", params={"by": "lit"}).status_code == 422
+
+
+def test_a_study_is_created_by_page(url):
+    with serving(url) as server, server.client() as client:
+        ours = {"form_token": form_token(client.get("/new").text)}
+        typed = {**ours, "name": "glue", "direction": "minimize", "objective": "tail"}
+        typed |= {"0:name": "hardener", "0:lower": "5", "0:upper": "20,5", "0:unit": "%"}
+        typed |= {"1:name": "filler", "1:kind": "choice", "1:options": "chalk, silica"}
+        wrong = client.post("/new", data={**typed, "2:name": "humidity", "2:role": "context", "2:lower": "wet"})
+        assert wrong.status_code == 422
+        assert "lower bound of humidity must be a number such as 3.5, got 'wet'" in text_of(wrong.text)
+        assert 'value="chalk, silica"' in wrong.text
+        typed |= {"2:name": "humidity", "2:role": "context", "2:lower": "20", "2:upper": "80"}
+        assert client.post("/new", data=typed).headers["location"] == "/studies/glue"
+        found = client.get("/api/v1/studies/glue").json()
+        assert (found["direction"], found["wanted"]) == ("minimize", "mean of the worst 20% of outcomes")
+        assert found["variables"]["hardener"] == "decision, 5 to 20.5 %"
+        assert "name must be new in this database" in text_of(client.post("/new", data=typed).text)
+        assert client.post("/new", data={**ours, "spec": KIOSK}).headers["location"] == "/studies/kiosk"

@@ -22,10 +22,10 @@ from allweather.cli.options import SharedOptions, with_study_options
 from allweather.cli.outcome_options import FailedOutcomes, read_errors, read_values
 from allweather.errors import InvalidInput, require
 from allweather.space.text import assignments, units_of
-from allweather.space.variables import Variable
+from allweather.space.variables import Context, Variable
 from allweather.storage import Event
 from allweather.trials import Row, Trial, read_csv
-from allweather.trials.text import fields, outcome
+from allweather.trials.text import fields, outcome, still_missing
 
 if TYPE_CHECKING:
     from allweather.engine.recommendation import Recommendation
@@ -190,7 +190,7 @@ def add(
         require(len(lines) > 0, f"add {file}", "have rows below its header", "no rows")
         choose = stored.validator.added(lines, left or [], _columns(column), blank, occasion)
     except InvalidInput as error:
-        raise error.within(file.name) from None
+        raise error.at(error.where.removeprefix("Study.add(table=...) ")).within(file.name) from None
     added = stored.session.decide(choose)
     shared.print(
         {"trials": [fields(trial) for trial in added]},
@@ -244,9 +244,12 @@ def _print_recommendation(best: Recommendation) -> None:
 
 
 def _print_trial(shared: SharedOptions, trial: Trial, variables: Mapping[str, Variable]) -> None:
-    units = units_of(variables)
-    context = f" with {row(trial.context, units)}" if trial.context else ""
+    units, known = units_of(variables), trial.context or trial.partial or {}
+    context = f" with {row(known, units)}" if known else ""
     text = f"trial {trial.number} is {trial.state}: {row(trial.decision, units)} gave {outcome(trial)}{context}"
+    if trial.state == "pending":
+        uncertain = [name for name, each in variables.items() if isinstance(each, Context) or name in trial.left]
+        text += f"; still missing: {', '.join(still_missing(trial, uncertain))}"
     shared.print({"trial": fields(trial)}, lambda: print_line(text))
 
 

@@ -9,14 +9,8 @@ import typer
 
 from allweather._utils.formatting import number
 from allweather.errors import AllweatherError
+from allweather.serialization.drafts import OBJECTIVES
 
-OBJECTIVES: dict[str, Any] = {
-    "mean": "expectation",
-    "shift": None,  # the default of Study
-    "tail": {"name": "cvar", "level": 0.2},
-    "worst": "worst-case",
-}
-"""Objectives offered, by the short name that is typed."""
 EXPLANATION = (
     "Objective: mean (average outcome), shift (average outcome under the worst shift of the contexts), "
     "tail (average of the worst fifth), worst (worst case)."

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from allweather.dashboard.errors import PROBLEM
-from allweather.dashboard.filters import FigureChoice, ObjectiveChoice
+from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, PolicyChoice
 from allweather.dashboard.responses import encode_segment, journal_download, table_download
 from allweather.dashboard.schemas import (
     AddIn,
@@ -16,6 +16,7 @@ from allweather.dashboard.schemas import (
     CurrentStudy,
     FigureOut,
     FiguresOut,
+    PolicyOut,
     RecommendationOut,
     StudiesOut,
     StudyOut,
@@ -142,7 +143,8 @@ async def withdraw(request: Request, study: CurrentStudy, number: TrialNumber) -
 @one.post("/trials", status_code=201, tags=["ask and tell"], responses=WRITES)
 async def add(request: Request, study: CurrentStudy, table: AddIn) -> TrialsOut:
     """Add past data, all rows or none: a value for every variable, and the outcome as `value`."""
-    added = await study.add([dict(row) for row in table.rows], table.left, request)
+    options = {name: getattr(table, name) for name in ("left", "columns", "blank", "occasion")}
+    added = await study.add([dict(row) for row in table.rows], request, **options)
     return TrialsOut(trials=[TrialOut.of(each) for each in added], total=len(added))
 
 
@@ -153,6 +155,12 @@ async def recommendation(
     """Return the decision whose objective is best under the posterior: not the luckiest trial."""
     advice = await study.recommend(choice, request)
     return RecommendationOut.of(advice.best, advice.objective)
+
+
+@one.get("/policy", tags=["results"], responses=error_responses(404, 409))
+async def policy(request: Request, study: CurrentStudy, choice: Annotated[PolicyChoice, Query()]) -> PolicyOut:
+    """Return the best decision for each of several values of a context variable that is known before it."""
+    return PolicyOut(**(await study.policy(choice, request)).to_dict())
 
 
 @one.get("/figures", tags=["results"])

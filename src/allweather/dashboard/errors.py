@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 from starlette.responses import Response
@@ -138,7 +139,8 @@ def page_message(error: AllweatherError, trial: int | None = None) -> str:
         message = _trial_messages(trial).get(error.where)
     if message is not None:
         return one_line(message.format(reason=error.reason))
-    subject = error.where.removeprefix("context ").removeprefix("decision ")
+    subject = re.sub(r"^(context|decision|Study\.add\(table=\.\.\.\)) ", "", error.where)
+    subject = re.sub(r"^Study\.add\((\w+)=\.\.\.\)", r"\1", subject)
     return one_line(": ".join([*error.path, f"{subject} {error.reason}".strip()]))
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import urlencode
 
+from fastapi import Depends, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from allweather._utils.formatting import brief
 from allweather.distances import Distance
 from allweather.objectives import DRO, CVaR, Expectation, Objective, WorstCase
+from allweather.plots.axes import is_numeric
+from allweather.space.text import heading
 from allweather.trials import Trial
+
+if TYPE_CHECKING:
+    from allweather.dashboard.studies import Snapshot
 
 ROWS = 25
 """Rows of a page of the table."""
@@ -33,8 +39,19 @@ DISTANCES = {
 }
 SLIDER_MAX = {"tv": 2.0, "chi2": 2.0, "kl": 2.0, "mmd": 1.0, "wasserstein": 0.5}
 """Largest radius of the slider, by distance; the number field accepts larger ones."""
-Number = Annotated[float | None, BeforeValidator(lambda text: None if text == "" else text)]
+EMPTY = BeforeValidator(lambda text: None if text == "" else text)
+Number = Annotated[float | None, EMPTY]
 Text = Annotated[str, Field(max_length=200)]
+STATES = ("pending", "complete", "failed", "expired", "withdrawn")
+
+
+def from_query(kind: type[BaseModel]) -> Any:
+    """Return the dependency that reads the query string of a page, of which unknown parts are ignored."""
+
+    def read(request: Request) -> BaseModel:
+        return kind.model_validate(dict(request.query_params))
+
+    return Depends(read)
 
 
 class TrialFilter(BaseModel):
@@ -106,6 +123,26 @@ class Page:
         return cls(found[(number - 1) * ROWS : number * ROWS], number, pages, len(found))
 
 
+def table_values(snapshot: Snapshot, chosen: TrialFilter) -> dict[str, Any]:
+    """Return template values of a page of the table of trials."""
+    variables = snapshot.stored.space.variables
+    found = snapshot.by_state.get(chosen.state, []) if chosen.state else snapshot.history.trials
+    page = Page.of(found, chosen)
+    outcomes = snapshot.stored.validator.outcomes or ("value",)
+    columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), *outcomes]
+    text = ["trial", *(name for name, each in variables.items() if not is_numeric(each))]
+    return {
+        "study": snapshot,
+        "name": snapshot.name,
+        "columns": {name: heading(name, variables.get(name)) for name in columns},
+        "numeric": [each for each in columns if each not in text],
+        "states": STATES,
+        "chosen": chosen,
+        "page": page,
+        "rows": [(each, cells(each)) for each in page.trials],
+    }
+
+
 def cells(trial: Trial) -> Mapping[str, Any]:
     """Return the cells of a trial's row by column."""
     results = {name: _mean(each.values) for name, each in (trial.results or {}).items()}
@@ -148,6 +185,11 @@ class ObjectiveChoice(BaseModel):
     level: Annotated[
         float, Field(gt=0, le=1, allow_inf_nan=False, description="for `cvar`: the fraction of worst outcomes")
     ] = 0.2
+    tolerance: Annotated[
+        Annotated[float, Field(gt=0, le=1e150, allow_inf_nan=False)] | None,
+        EMPTY,
+        Field(description="also return how far each variable may be changed to lose at most this much"),
+    ] = None
 
     def part(self) -> Objective | None:
         """Return the objective; None for the study's own."""
@@ -174,8 +216,16 @@ class ObjectiveChoice(BaseModel):
         return (self.objective, *extra.get(self.objective, ()))
 
 
-class FigureChoice(ObjectiveChoice):
-    """An objective, and the number of columns of a figure."""
+class PolicyChoice(ObjectiveChoice):
+    """An objective, and the context variable that is known before the decision."""
+
+    by: Annotated[Text, Field(description="for a policy: the context variable that is known; the first by default")] = (
+        ""
+    )
+
+
+class FigureChoice(PolicyChoice):
+    """An objective, the context variable of a policy, and the number of columns of a figure."""
 
     columns: Annotated[int, Field(ge=1, le=3, description="panels side by side, at most")] = 2
 
@@ -185,7 +235,7 @@ def own_choice(spec: Mapping[str, Any] | None) -> ObjectiveChoice | None:
 
     Example:
         >>> own_choice({"objective": {"name": "dro", "distance": {"name": "kl", "radius": 0.1}}})
-        ObjectiveChoice(objective='dro', distance='kl', radius=0.1, level=0.2)
+        ObjectiveChoice(objective='dro', distance='kl', radius=0.1, level=0.2, tolerance=None)
         >>> own_choice({"method": "wdrbo"}) is None
         True
     """

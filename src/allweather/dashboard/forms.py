@@ -14,16 +14,20 @@ from allweather.dashboard.errors import Forbidden, MalformedRequest
 from allweather.dashboard.studies import OpenStudy
 from allweather.errors import InvalidInput, require
 from allweather.space import Space
-from allweather.space.text import heading, value
+from allweather.space.text import heading, units_of, value
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
 from allweather.storage.stored_study import StoredStudy
 from allweather.trials import Trial
-from allweather.trials.text import outcome
+from allweather.trials.text import outcome, still_missing
 from allweather.trials.validation import Say
 
 STALE = "this form does not belong to your session: reload the page and submit it again"
 LONGEST_FIELD = 20_000
-"""Characters of one field."""
+"""Characters of one field, but for a table."""
+LARGEST_PART = 2_000_000
+"""Bytes of one field."""
+LARGEST_BATCH = 100
+"""Trials that are asked for at once."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ class TrialForm:
     sd: str
     occasion: str
     failed: bool
+    units: Mapping[str, str]
     error: str | None = None
     """What was wrong with the last submission."""
     outcomes: tuple[OutcomeField, ...] = ()
@@ -114,7 +119,8 @@ class TrialForm:
             error: what was wrong with that submission.
         """
         space, entered = space_of(study, trial), entered or {}
-        known = {f"context:{name}": _exact(value) for name, value in (trial.context or {}).items()} | dict(entered)
+        told = trial.context or trial.partial or {}
+        known = {f"context:{name}": _exact(value) for name, value in told.items()} | dict(entered)
         return cls(
             trial,
             tuple(Field.of("context", name, variable, known) for name, variable in space.contexts.items()),
@@ -123,6 +129,7 @@ class TrialForm:
             entered.get("sd", ""),
             entered.get("occasion", ""),
             bool(entered.get("failed")),
+            units_of(space.variables),
             error,
             tuple(OutcomeField.of(name, entered) for name in study.validator.outcomes),
         )
@@ -130,12 +137,10 @@ class TrialForm:
     @property
     def partial_result(self) -> str:
         """What is known of a pending trial, and what is missing; empty if nothing is known yet."""
-        trial = self.trial
-        waiting = [name for name, each in (trial.results or {}).items() if not each.resolved]
-        told = bool(trial.values) or len(waiting) < len(trial.results or {})
-        known = [f"outcome {outcome(trial)}"] * told + [row(trial.context)] * bool(trial.context)
-        missing = [] if trial.context else [each.label for each in self.contexts]
-        missing += waiting or ([] if told else ["outcome"])
+        trial, context = self.trial, self.trial.context or self.trial.partial or {}
+        told = bool(trial.values) or any(each.resolved for each in (trial.results or {}).values())
+        known = [f"outcome {outcome(trial)}"] * told + [row(context, self.units)] * bool(context)
+        missing = still_missing(trial, [each.name.removeprefix("context:") for each in self.contexts])
         return f"recorded: {', '.join(known)}; still missing: {', '.join(missing)}" if known and missing else ""
 
 
@@ -192,6 +197,13 @@ class Form:
         require(fits, what, f"use a decimal point, such as 42.5, and spaces between several {several}", text)
         return numbers(text.split(), what)
 
+    def count(self) -> int:
+        """Return the number of trials to ask for."""
+        text = self.fields.get("n", "").strip() or "1"
+        fits = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= LARGEST_BATCH
+        require(fits, "number of trials", f"be a whole number from 1 to {LARGEST_BATCH}", text)
+        return int(text)
+
     @property
     def occasion(self) -> str | None:
         """The occasion that was entered, if any."""
@@ -230,29 +242,36 @@ class Form:
         return study.validator.corrected(self.outcomes(), occurred, made, self.errors(), self.occasion)
 
 
-async def form_fields(request: Request, limit: int) -> dict[str, str]:
-    """Return the text fields of a submitted form.
+async def form_fields(request: Request, limit: int, files: int = 0) -> dict[str, str]:
+    """Return the text fields of a submitted form, and the text of its file as `table`.
 
     Args:
         request: submits the form.
         limit: the number of fields, at most.
+        files: the number of files, at most.
     """
     try:
-        given = await request.form(max_files=0, max_fields=limit)
-        fields = {name: text for name, text in given.items() if isinstance(text, str)}
+        async with request.form(max_files=files, max_fields=limit, max_part_size=LARGEST_PART) as given:
+            fields = {name: text for name, text in given.items() if isinstance(text, str)}
+            sent = [await each.read() for each in given.values() if not isinstance(each, str)]
         "".join([*fields, *fields.values()]).encode()
     except UnicodeError:
         raise MalformedRequest("the form must be encoded in UTF-8") from None
+    for content in filter(None, sent):
+        try:
+            fields["table"] = content.decode("utf-8-sig")
+        except UnicodeError:
+            raise InvalidInput("the file is not encoded in UTF-8: save it as UTF-8 (in Excel: CSV UTF-8)") from None
     return fields
 
 
 async def posted_form(request: Request) -> Form:
     """Return the submitted form, if it carries the form token of its session."""
-    fields = await form_fields(request, 1000)
+    fields = await form_fields(request, 1000, files=1)
     session = request.state.session
     if session is None or not request.app.state.sessions.owns_form(session, fields.pop("form_token", "")):
         raise Forbidden(STALE)
-    if any(len(text) > LONGEST_FIELD for text in fields.values()):
+    if any(len(text) > LONGEST_FIELD for name, text in fields.items() if name != "table"):
         raise InvalidInput("a field of the form is too long")
     return Form(fields)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse
 
@@ -15,10 +15,11 @@ from allweather.dashboard.filters import (
     OBJECTIVES,
     SLIDER_MAX,
     ObjectiveChoice,
-    Page,
+    PolicyChoice,
     TrialFilter,
-    cells,
+    from_query,
     own_choice,
+    table_values,
 )
 from allweather.dashboard.forms import Form, PostedForm, TrialForm, context_fields
 from allweather.dashboard.responses import (
@@ -30,12 +31,17 @@ from allweather.dashboard.responses import (
     table_download,
 )
 from allweather.dashboard.schemas import CurrentStudy, TrialNumber, cache_of
-from allweather.dashboard.studies import STATES, OpenStudy, Snapshot
-from allweather.errors import AllweatherError
-from allweather.plots.axes import is_numeric
+from allweather.dashboard.studies import OpenStudy, Snapshot, StudyCache
+from allweather.dashboard.tasks import CAPTIONS
+from allweather.errors import AllweatherError, InvalidInput, require
+from allweather.serialization import Spec
+from allweather.serialization.drafts import draft_spec
+from allweather.storage.memory import require_name
 from allweather.storage.stored_study import StoredStudy
+from allweather.storage.summary import find_study
 from allweather.study import Study
 from allweather.trials import Trial
+from allweather.trials.table_form import TableForm
 from allweather.trials.validation import Say
 
 router = APIRouter(include_in_schema=False)
@@ -43,30 +49,11 @@ STUDIES = 50
 """Studies on a page."""
 PENDING = 20
 """Pending trials that are shown with a form."""
-CAPTIONS = {
-    "robustness": "Mean outcome versus shift of the context distribution.",
-    "contexts": "Context distribution of the model, and the worst case within the radius.",
-    "profile": "Objective versus each decision variable.",
-    "slices": "Posterior mean and credible band of the outcome.",
-    "progress": "Objective of the recommendation versus number of trials.",
-    "frontier": "Objective versus cost.",
-    "check": "Predictions of each outcome from all others, and the importance of the variables.",
-}
-"""Captions of the figures until they are drawn."""
-
-
-def chosen_objective(request: Request) -> ObjectiveChoice:
-    """Return the objective of a query string."""
-    return ObjectiveChoice.model_validate(dict(request.query_params))
-
-
-def chosen_trials(request: Request) -> TrialFilter:
-    """Return the trial filter of a query string."""
-    return TrialFilter.model_validate(dict(request.query_params))
-
-
-ChosenObjective = Annotated[ObjectiveChoice, Depends(chosen_objective)]
-ChosenTrials = Annotated[TrialFilter, Depends(chosen_trials)]
+VARIABLES = 8
+"""Rows for variables in the form of a new study."""
+ChosenObjective = Annotated[ObjectiveChoice, from_query(ObjectiveChoice)]
+ChosenPolicy = Annotated[PolicyChoice, from_query(PolicyChoice)]
+ChosenTrials = Annotated[TrialFilter, from_query(TrialFilter)]
 
 
 @router.get("/")
@@ -76,8 +63,26 @@ def studies(request: Request, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -
     summaries, total = cache.page(STUDIES, STUDIES * (page - 1))
     pages = max(-(-total // STUDIES), 1)
     template = "_studies.html" if is_partial(request) else "studies.html"
-    values: dict[str, Any] = {"summaries": summaries, "total": total, "page": page, "pages": pages}
+    listed = [(each, cache.latest(each)) for each in summaries]
+    values: dict[str, Any] = {"studies": listed, "total": total, "page": page, "pages": pages}
     return render(request, template, address=cache.database.address, **values)
+
+
+@router.get("/new")
+def new(request: Request) -> Response:
+    """Show the form of a new study."""
+    return render(request, "new.html", rows=VARIABLES, entered={}, detail=None)
+
+
+@router.post("/new")
+async def create(request: Request, form: PostedForm) -> Response:
+    """Create a study."""
+    try:
+        name = await run_in_threadpool(lambda: _created(cache_of(request), form))
+    except AllweatherError as error:
+        values: dict[str, Any] = {"rows": VARIABLES, "entered": form.fields, "detail": page_message(error)}
+        return render(request, "new.html", status_of(error), **values)
+    return RedirectResponse(f"/studies/{encode_segment(name)}", 303)
 
 
 @router.get("/studies/{name}")
@@ -87,13 +92,9 @@ def study(request: Request, study: CurrentStudy, choice: ChosenObjective, trials
     return render(
         request,
         "study.html",
-        choice=_initial_choice(choice, snapshot),
-        objectives=OBJECTIVES,
-        distances=DISTANCES,
-        slider_max=SLIDER_MAX,
         captions=CAPTIONS,
         known=context_fields(study),
-        **_pending(snapshot) | _table(snapshot, trials),
+        **_objective(choice, snapshot) | _pending(snapshot) | table_values(snapshot, trials),
     )
 
 
@@ -112,7 +113,40 @@ async def recommendation(request: Request, study: CurrentStudy, choice: ChosenOb
     possible = snapshot.complete and not snapshot.why_not
     advice = await study.recommend(choice, request) if possible else None
     template = "_recommendation.html" if is_partial(request) else "recommendation.html"
-    return render(request, template, study=snapshot, advice=advice)
+    return render(request, template, study=snapshot, advice=advice, **_objective(choice, snapshot))
+
+
+@router.get("/studies/{name}/policy")
+async def policy(request: Request, study: CurrentStudy, choice: ChosenPolicy) -> Response:
+    """Show the best decision for each of several values of a known context."""
+    found = await study.policy(choice, request)
+    template = "_policy.html" if is_partial(request) else "policy.html"
+    return render(request, template, name=study.name, policy=found)
+
+
+@router.get("/studies/{name}/add")
+def upload(request: Request, study: CurrentStudy, first: int | None = None, last: int | None = None) -> Response:
+    """Show the form that adds a table; after one was added, the numbers of its trials."""
+    return render(request, "add.html", name=study.name, first=first, last=last, detail=None)
+
+
+@router.post("/studies/{name}/add")
+async def add(request: Request, study: CurrentStudy, form: PostedForm) -> Response:
+    """Show the columns of a table, or add it once they are chosen."""
+    values: dict[str, Any] = {"name": study.name, "controlled": study.stored.validator.controlled}
+    columns = study.stored.space, study.stored.validator.outcomes
+    try:
+        table = await run_in_threadpool(lambda: TableForm.of(*columns, form.fields))
+    except InvalidInput as error:
+        return render(request, "add.html", 422, first=None, last=None, detail=page_message(error), **values)
+    if "blank" not in form.fields:
+        return render(request, "columns.html", table=table, **values)
+    try:
+        added = await study.add(table.lines, request, **table.options)
+    except AllweatherError as error:
+        table = TableForm.of(*columns, form.fields, page_message(error))
+        return render(request, "columns.html", status_of(error), table=table, **values)
+    return RedirectResponse(f"{_path(study)}/add?first={added[0].number}&last={added[-1].number}", 303)
 
 
 @router.get("/studies/{name}/pending")
@@ -125,7 +159,7 @@ def pending(request: Request, study: CurrentStudy) -> Response:
 def trials(request: Request, study: CurrentStudy, chosen: ChosenTrials) -> Response:
     """Show the table of trials."""
     template = "_trials.html" if is_partial(request) else "trials.html"
-    return render(request, template, **_table(study.snapshot(), chosen))
+    return render(request, template, **table_values(study.snapshot(), chosen))
 
 
 @router.get("/studies/{name}/trials/{number}")
@@ -161,16 +195,18 @@ def api_docs(request: Request) -> Response:
 
 @router.post("/studies/{name}/ask")
 async def ask(request: Request, study: CurrentStudy, form: PostedForm) -> Response:
-    """Ask for a trial, and show its form."""
+    """Ask for trials, and show their forms, the newest first."""
 
-    def task(loaded: Study) -> Trial:
+    def task(loaded: Study) -> list[Trial]:
         contexts = {} if study.stored.validator.controlled else loaded.space.contexts
-        return loaded.ask(context=form.row("context", contexts))
+        together = bool(form.fields.get("same_context"))
+        return loaded.ask(form.count(), context=form.row("context", contexts), same_context=together)
 
-    trial = await study.ask(task, request)
+    trials = await study.ask(task, request)
     if not is_partial(request):
-        return RedirectResponse(f"{_path(study)}#trial-{trial.number}", 303)
-    return _changed(_card(request, study, TrialForm.of(study.stored, trial)))
+        return RedirectResponse(f"{_path(study)}#trial-{trials[0].number}", 303)
+    forms = [TrialForm.of(study.stored, each) for each in reversed(trials)]
+    return _changed(render(request, "_pending.html", name=study.name, forms=forms, further=0))
 
 
 @router.post("/studies/{name}/trials/{number}/tell")
@@ -214,12 +250,26 @@ def _card(request: Request, study: OpenStudy, form: TrialForm, status: int = 200
     return render(request, "_trial_card.html", status, name=study.name, form=form)
 
 
-def _initial_choice(choice: ObjectiveChoice, snapshot: Snapshot) -> ObjectiveChoice:
-    """Return the chosen objective; if none was chosen, the study's own with its radius or level on the sliders."""
+def _objective(choice: ObjectiveChoice, snapshot: Snapshot) -> dict[str, Any]:
+    """Return template values of the form of the objective.
+
+    If none was chosen, it is the study's own, with its radius or level on the sliders.
+    """
     own = own_choice(snapshot.stored.spec)
-    if choice.model_fields_set or own is None:
-        return choice
-    return own.model_copy(update={"objective": "own"})
+    if own is not None and not choice.model_fields_set - {"tolerance"}:
+        choice = own.model_copy(update={"objective": "own", "tolerance": choice.tolerance})
+    return {"choice": choice, "objectives": OBJECTIVES, "distances": DISTANCES, "slider_max": SLIDER_MAX}
+
+
+def _created(cache: StudyCache, form: Form) -> str:
+    """Create a study from a spec as text, or from the fields of the form, and return its name."""
+    text = form.fields.get("spec", "")
+    spec = Spec.from_toml(text, "spec") if text.strip() else Spec(draft_spec(form.fields, VARIABLES), "study")
+    name = spec.name or ""
+    require_name(name)
+    require(find_study(cache.database, name) is None, "name", "be new in this database", name)
+    Study.from_spec(spec)  # an invalid spec raises before anything is written
+    return Study.from_spec(spec, cache.url, name).name
 
 
 def _pending(snapshot: Snapshot) -> dict[str, Any]:
@@ -227,26 +277,6 @@ def _pending(snapshot: Snapshot) -> dict[str, Any]:
     found = snapshot.by_state.get("pending", [])[::-1]
     forms = [TrialForm.of(snapshot.stored, each) for each in found[:PENDING]]
     return {"study": snapshot, "name": snapshot.name, "forms": forms, "further": len(found) - PENDING}
-
-
-def _table(snapshot: Snapshot, chosen: TrialFilter) -> dict[str, Any]:
-    """Return template values of a page of the table of trials."""
-    variables = snapshot.stored.space.variables
-    state = snapshot.by_state.get(chosen.state, []) if chosen.state else snapshot.history.trials
-    page = Page.of(state, chosen)
-    outcomes = snapshot.stored.validator.outcomes or ("value",)
-    columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), *outcomes]
-    text = ["trial", *(name for name, each in variables.items() if not is_numeric(each))]
-    return {
-        "study": snapshot,
-        "name": snapshot.name,
-        "columns": columns,
-        "numeric": [each for each in columns if each not in text],
-        "states": STATES,
-        "chosen": chosen,
-        "page": page,
-        "rows": [(each, cells(each)) for each in page.trials],
-    }
 
 
 def _trial(study: OpenStudy, form: TrialForm) -> dict[str, Any]:

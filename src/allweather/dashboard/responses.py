@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -88,10 +88,21 @@ def short(value: Any) -> str:
     return brief(value)
 
 
+def reach(near: Sequence[Any]) -> str:
+    """Return how far a variable may be changed: a range of numbers, or some options of a choice.
+
+    Example:
+        >>> reach((0.25, 1.0)), reach(["oak", "ash"])
+        ('0.25 to 1', 'oak or ash')
+    """
+    return (" or " if isinstance(near, list) else " to ").join(map(short, near))
+
+
 def _environment() -> Environment:
     loader = PackageLoader("allweather.dashboard")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {"brief": brief, "short": short, "ago": ago, "segment": encode_segment, "clean": clean}
+    environment.filters["reach"] = reach
     return environment
 
 

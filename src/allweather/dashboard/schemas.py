@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
@@ -24,8 +24,11 @@ Cell = (
     | Annotated[StrictStr, Field(max_length=1000)]
 )
 """Value of a variable."""
-Row = Annotated[dict[Annotated[str, Field(max_length=200)], Cell], Field(max_length=200)]
+Name = Annotated[str, Field(max_length=200)]
+Row = Annotated[dict[Name, Cell], Field(max_length=200)]
 """Values by variable name."""
+TableRow = Annotated[dict[Name, Cell | None], Field(max_length=200)]
+"""Cells by column."""
 Outcome = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e150, le=1e150)]
 
 
@@ -78,6 +81,7 @@ class StudySummaryOut(Model):
 
     name: str
     address: str = Field(description="its path in this API")
+    direction: str = Field(description="`maximize` or `minimize`")
     trials: int
     last_event: int = Field(description="the number of its newest event, which grows with every change")
     created: float = Field(description="seconds since 1970")
@@ -210,10 +214,15 @@ class AddIn(Model):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"rows": [{"order": 20, "demand": 30, "value": 80}]}]})
 
-    rows: Annotated[list[Row], Field(min_length=1, max_length=5000)] = Field(
+    rows: Annotated[list[TableRow], Field(min_length=1, max_length=5000)] = Field(
         description="a value for every variable, the outcome as `value`, and perhaps `sd` and `occasion`"
     )
-    left: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=200)] = Field(
+    columns: list[Name] | dict[Name, Name] | None = Field(
+        default=None, description="columns to read, or what they are called in `rows`; others are then ignored"
+    )
+    blank: Literal["refuse", "failed", "pending"] = Field(default="refuse", description="what a row without outcome is")
+    occasion: Occasion = None
+    left: Annotated[list[Name], Field(max_length=200)] = Field(
         default=[], description="with control sets: variables that were not controlled"
     )
 
@@ -249,6 +258,14 @@ class RecommendationOut(Model):
         """Return the schema of a recommendation."""
         without_control: dict[str, Any] = {"control": [], "cost": None, "frontier": None}
         return cls(**{**without_control, **best.to_dict(), "objective": objective})
+
+
+class PolicyOut(Model):
+    """The best decision for each of several contexts that are known before it."""
+
+    contexts: list[str] = Field(description="columns of the contexts")
+    decisions: list[str] = Field(description="columns of the decisions")
+    rows: list[dict[str, Any]] = Field(description="with `value`, the objective, and `low` and `high` of its interval")
 
 
 class FiguresOut(Model):

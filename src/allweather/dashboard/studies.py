@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from allweather._utils.cache import ResultCache
 from allweather._utils.machine import total_memory
 from allweather.dashboard.errors import NotFound
-from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, describe_objective
-from allweather.dashboard.tasks import Advice, Figure, ResultCache, Slots, TaskQueue, draw, recommend
+from allweather.dashboard.filters import STATES, FigureChoice, ObjectiveChoice, PolicyChoice, describe_objective
+from allweather.dashboard.tasks import Advice, Figure, Slots, TaskQueue, draw, policy, recommend
 from allweather.engine.check import FEWEST
+from allweather.engine.policy import Policy
 from allweather.errors import InvalidInput
 from allweather.plots import STUDY_FIGURES
 from allweather.plots.report import report_html
@@ -34,7 +36,7 @@ OPEN_STUDIES = 32
 """Studies that are kept open."""
 RESULTS = 64
 """Recommendations and figures that are kept per study."""
-STATES = ("pending", "complete", "failed", "expired", "withdrawn")
+FIGURES = (*STUDY_FIGURES, "policy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +123,8 @@ class Snapshot:
         """Figures that fit the study, with the number of outcomes that each needs."""
         absent = set() if self.controlled else {"frontier"}
         absent |= set() if self.has_contexts else {"robustness", "contexts"}
-        return {name: FEWEST if name == "check" else 1 for name in STUDY_FIGURES if name not in absent}
+        absent |= set() if len(self.stored.space.contexts) > 0 and not self.controlled else {"policy"}
+        return {name: FEWEST if name == "check" else 1 for name in FIGURES if name not in absent}
 
     def find(self, number: int) -> Trial:
         """Return a trial by its number."""
@@ -140,7 +143,7 @@ class OpenStudy:
         self.journal, self.key, self._url = journal, key, url
         self._opening, self._results = threading.Lock(), ResultCache(RESULTS)
         self._stored: StoredStudy | None = None
-        self._gate, memory = slots.ask, (slots.memory, self._outcomes)
+        self._gate, memory = slots.ask, (slots.memory, lambda: self.snapshot().outcomes)
         self._asking = TaskQueue(self._load, memory=memory)
         self._recommending, self._drawing = (
             TaskQueue(self._load, each, memory) for each in (slots.recommend, slots.draw)
@@ -148,6 +151,7 @@ class OpenStudy:
         self._telling = TaskQueue(lambda: self.stored)
         self._adding = TaskQueue(lambda: StoredStudy.of(self.journal))  # it may wait while another worker asks
         self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
+        self.latest: tuple[Advice, int] | None = None  # for the study's own objective, with the newest event then
 
     @property
     def name(self) -> str:
@@ -194,13 +198,9 @@ class OpenStudy:
         """Exclude a trial from the model."""
         return await self.tell(number, lambda stored: stored.validator.withdrawn, request)
 
-    async def add(self, rows: list[dict[str, Any]], left: Sequence[str], request: Request) -> list[Trial]:
-        """Add past data, all rows or none."""
-
-        def task(stored: StoredStudy) -> list[Trial]:
-            return stored.session.decide(stored.validator.added(rows, left))
-
-        return await self._adding.run(task, request)
+    async def add(self, rows: Sequence[Any], request: Request, **options: Any) -> list[Trial]:
+        """Add past data, all rows or none; the options are those of `Validator.added`."""
+        return await self._adding.run(lambda it: it.session.decide(it.validator.added(rows, **options)), request)
 
     async def ask(self, task: Callable[[Study], Result], request: Request) -> Result:
         """Run a task that asks the study for trials."""
@@ -208,21 +208,23 @@ class OpenStudy:
 
     async def recommend(self, choice: ObjectiveChoice, request: Request) -> Advice:
         """Return the recommendation for an objective."""
+        key, last = ("recommendation", choice.key, choice.tolerance), self.journal.last
+        task = self._cached(lambda study: recommend(study, choice, self.snapshot().complete), key)
+        advice = await self._recommending.run(task, request)
+        self.latest = (advice, last) if choice.objective == "own" else self.latest
+        return advice
 
-        def task(study: Study) -> Advice:
-            return recommend(study, choice, self.snapshot().complete)
-
-        return await self._recommending.run(self._cached(task, ("recommendation", choice.key)), request)
+    async def policy(self, choice: PolicyChoice, request: Request) -> Policy:
+        """Return the best decision for each value of a context variable that is known."""
+        task = self._cached(lambda study: policy(study, choice), ("policy", choice.key, choice.by))
+        return await self._recommending.run(task, request)
 
     async def draw(self, name: str, choice: FigureChoice, request: Request) -> Figure:
-        """Return a figure for an objective."""
-        if name not in STUDY_FIGURES:
-            raise NotFound(f"there is no figure {name!r}; the figures are {', '.join(STUDY_FIGURES)}")
-
-        def task(study: Study) -> Figure:
-            return draw(study, name, choice)
-
-        return await self._drawing.run(self._cached(task, (name, choice.key, choice.columns)), request)
+        """Return a figure."""
+        if name not in FIGURES:
+            raise NotFound(f"there is no figure {name!r}; the figures are {', '.join(FIGURES)}")
+        key = (name, choice.key, choice.by, choice.columns)
+        return await self._drawing.run(self._cached(lambda study: draw(study, name, choice), key), request)
 
     async def report(self, choice: ObjectiveChoice, request: Request) -> str:
         """Return the report for an objective, as HTML."""
@@ -232,9 +234,6 @@ class OpenStudy:
         """Release all requests that wait for a task."""
         for queue in (self._asking, self._recommending, self._drawing, self._telling, self._adding):
             queue.cancel()
-
-    def _outcomes(self) -> int:
-        return self.snapshot().outcomes
 
     def _load(self) -> Study:
         stored = self.stored
@@ -247,13 +246,7 @@ class OpenStudy:
 
     def _cached(self, task: Callable[[Study], Result], key: Hashable) -> Callable[[Study], Result]:
         """Return a task that reuses its result until the study changes."""
-
-        def recall(study: Study) -> Result:
-            known = key, self.journal.last
-            found: Result | None = self._results.get(known)
-            return self._results.put(known, task(study)) if found is None else found
-
-        return recall
+        return lambda study: self._results.find((key, self.journal.last), lambda: task(study))
 
 
 class StudyCache:
@@ -288,6 +281,12 @@ class StudyCache:
     def page(self, limit: int, offset: int) -> tuple[list[StudySummary], int]:
         """Return summaries of some studies by name, and the number of all."""
         return study_summaries(self.database, limit, offset), count_studies(self.database)
+
+    def latest(self, summary: StudySummary) -> tuple[Advice, int] | None:
+        """Return the last recommendation that this server has computed, and the newest event then; None if none."""
+        with self._lock:
+            found = self._open.get(summary.name)
+        return found.latest if found is not None and found.key.created == summary.created else None
 
     def cancel(self) -> None:
         """Release all requests that wait for a task: the server is shutting down."""

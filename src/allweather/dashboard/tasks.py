@@ -6,8 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -15,11 +14,13 @@ from typing import Any, Generic, TypeVar
 from fastapi.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+from allweather import plots
 from allweather.dashboard.errors import Busy, TooLarge
-from allweather.dashboard.filters import FigureChoice, ObjectiveChoice
+from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, PolicyChoice
+from allweather.engine.policy import Policy, near_best
 from allweather.engine.recommendation import Recommendation
-from allweather.plots import STUDY_FIGURES
 from allweather.plots.labels import objective_label
+from allweather.space.text import units_of
 from allweather.study import Study
 
 Opened = TypeVar("Opened")
@@ -202,43 +203,22 @@ def _in_thread(compute: Callable[[], Result]) -> asyncio.Future[Result]:
     return future
 
 
-class ResultCache:
-    """The most recently used results.
-
-    Args:
-        size: how many results are kept.
-
-    Example:
-        >>> cache = ResultCache(size=1)
-        >>> cache.put("a", 1), cache.put("b", 2)
-        (1, 2)
-        >>> cache.get("a"), cache.get("b")
-        (None, 2)
-    """
-
-    def __init__(self, size: int) -> None:
-        self._size, self._results, self._lock = size, OrderedDict[Hashable, Any](), threading.Lock()
-
-    def get(self, key: Hashable) -> Any:
-        """Return the result stored under a key, or None."""
-        with self._lock:
-            if key in self._results:
-                self._results.move_to_end(key)
-            return self._results.get(key)
-
-    def put(self, key: Hashable, result: Result) -> Result:
-        """Store a result, and drop the least recently used one."""
-        with self._lock:
-            self._results[key] = result
-            self._results.move_to_end(key)
-            while len(self._results) > self._size:
-                self._results.popitem(last=False)
-        return result
-
-
 def is_computing() -> bool:
     """Return whether a task is running in this process."""
     return any(thread.name == THREAD for thread in threading.enumerate())
+
+
+CAPTIONS = {
+    "robustness": "Mean outcome versus shift of the context distribution.",
+    "contexts": "Context distribution of the model, and the worst case within the radius.",
+    "profile": "Objective versus each decision variable.",
+    "slices": "Posterior mean and credible band of the outcome.",
+    "progress": "Objective of the recommendation versus number of trials.",
+    "frontier": "Objective versus cost.",
+    "check": "Predictions of each outcome from all others, and the importance of the variables.",
+    "policy": "The best decision where a context is known before it.",
+}
+"""Captions of the figures until they are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,29 +252,34 @@ class Figure:
 
 
 def recommend(study: Study, choice: ObjectiveChoice, complete: int) -> Advice:
-    """Compute the recommendation for an objective, and the one for the mean outcome.
-
-    Args:
-        study: with at least one complete trial.
-        choice: the objective.
-        complete: the number of complete trials, which the page shows.
-    """
+    """Compute the recommendation for an objective, and the one for the mean outcome, from `complete` trials."""
     started = time.perf_counter()
     outlook = study.outlook(objective=choice.part())
     objective = objective_label(outlook.belief.objective) if choice.objective == "own" else choice.describe()
-    best = outlook.recommendation()
+    found, lost = outlook.recommendation(), choice.tolerance
+    units = units_of({name: study.space.variables[name] for name in found.decision})
+    ranges = {} if lost is None else near_best(outlook, lost)
+    best = replace(found, units=units, ranges=ranges, tolerance=lost)
     plain = best if choice.key == EXPECTATION.key else study.recommend(objective=EXPECTATION.part())
     return Advice(best, plain, objective, complete, time.perf_counter() - started)
 
 
-def draw(study: Study, name: str, choice: FigureChoice) -> Figure:
-    """Draw a figure of a study for an objective.
+def policy(study: Study, choice: PolicyChoice) -> Policy:
+    """Compute the best decision for each of several values of the chosen context variable."""
+    return study.policy(known_context(study, choice), objective=choice.part())
 
-    Args:
-        study: with at least one complete trial.
-        name: one of `STUDY_FIGURES`.
-        choice: the objective and the number of columns.
-    """
-    started = time.perf_counter()
-    picture = replace(STUDY_FIGURES[name](study, objective=choice.part()), columns=choice.columns)
+
+def known_context(study: Study, choice: PolicyChoice) -> str | None:
+    """Return the context variable of a policy: the chosen one, or the first."""
+    return choice.by or next(iter(study.space.contexts), None)
+
+
+def draw(study: Study, name: str, choice: FigureChoice) -> Figure:
+    """Draw a figure of a study for an objective: one of `STUDY_FIGURES`, or its policy."""
+    started, objective = time.perf_counter(), choice.part()
+    if name == "policy":
+        picture = plots.policy(study, known_context(study, choice), objective)
+    else:
+        picture = plots.STUDY_FIGURES[name](study, objective=objective)
+    picture = replace(picture, columns=choice.columns)
     return Figure(name, picture.title, picture.says, picture.plotly().to_json(), time.perf_counter() - started)

@@ -155,7 +155,7 @@ class Recommendation:
         parts = [
             f"{name} {' or '.join(map(str, near))}"
             if isinstance(near, list)
-            else f"{name} {_short(near[0])} to {_short(near[1])}"
+            else f"{name} {_short(near[0])} to {_short(near[1])} {self.units.get(name, '')}".rstrip()
             for name, near in self.ranges.items()
         ]
         return f"; within {self.tolerance:.3g} of it, changing one at a time: {', '.join(parts)}"

@@ -55,7 +55,8 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
         panels.append(Panel(f"Distribution of {name}", axis, "probability (%)", marks, log_x=log, ticks=ticks))
     says = (
         f"Observed contexts, their reference distribution, and the worst case for the recommended decision, "
-        f"{format_row(best.decision)}, within {format_value(best.radius)} in {distance_label(outlook.distance)}."
+        f"{format_row(best.decision, outlook.space)}, within {format_value(best.radius)} in "
+        f"{distance_label(outlook.distance)}."
     )
     return Picture("Contexts", noted(says, outlook), tuple(panels))
 

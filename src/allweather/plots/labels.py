@@ -9,6 +9,8 @@ from allweather._utils.registry import kebab
 from allweather.distances import Distance
 from allweather.engine.posterior_view import Outlook
 from allweather.objectives import Objective
+from allweather.space import Space
+from allweather.space.text import units_of
 from allweather.space.variables import Value
 
 
@@ -22,14 +24,21 @@ def format_value(value: Value) -> str:
     return f"{value + 0.0:.4g}" if isinstance(value, float) else str(value)  # adding 0.0 turns -0.0 into 0.0
 
 
-def format_row(row: Mapping[str, Value]) -> str:
+def format_row(row: Mapping[str, Value], space: Space | None = None) -> str:
     """Format named values on one line.
 
+    Args:
+        row: values by variable.
+        space: of the variables, for their units.
+
     Example:
-        >>> format_row({"order": 0.25, "wood": "oak"})
-        'order = 0.25, wood = oak'
+        >>> from allweather import Real
+        >>> format_row({"order": 0.25, "wood": "oak"}, Space(order=Real(0, 1, unit="kg")))
+        'order = 0.25 kg, wood = oak'
     """
-    return ", ".join(f"{name} = {format_value(value)}" for name, value in row.items())
+    units = {} if space is None else units_of(space.variables)
+    after = {name: f" {unit}" for name, unit in units.items()}
+    return ", ".join(f"{name} = {format_value(value)}{after.get(name, '')}" for name, value in row.items())
 
 
 def distance_label(distance: Distance) -> str:

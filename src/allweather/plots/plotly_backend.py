@@ -46,7 +46,7 @@ def draw(figure: FigureData) -> go.Figure:
     named: set[str] = set()
     for place, panel in enumerate(figure.panels):
         row, column = place // columns + 1, place % columns + 1
-        alone = len(panel.marks) == 1  # the title of its panel names it
+        alone = len({mark.name for mark in panel.marks}) == 1  # the title of its panel names it
         for mark in panel.placed:
             for trace in _traces(mark, drawn, (row, column)):
                 shown = trace.showlegend is not False and trace.name not in named and not alone

@@ -45,7 +45,7 @@ def profile(study: Study, objective: Objective | None = None, variable: str | No
     middle = outlook.objectives([outlook.decision]).middle[0]
     says = (
         f"The objective ({label}) along each decision variable, the others as recommended; it is "
-        f"{format_value(float(middle))} at the recommended decision, {format_row(outlook.decision)}."
+        f"{format_value(float(middle))} at the recommended decision, {format_row(outlook.decision, outlook.space)}."
     )
     return Picture("Objective profile", noted(says, outlook), tuple(panels))
 

@@ -61,7 +61,7 @@ def progress(
         panels.append(_spent(table))
     reached = now.chosen_objective[1]
     says = (
-        f"After {len(complete)} complete trials the recommended decision is {format_row(now.decision)}; its "
+        f"After {len(complete)} complete trials the recommended decision is {format_row(now.decision, now.space)}; its "
         f"{objective_label(now.belief.objective)} is {format_value(float(reached))}."
     )
     return Picture("Progress", noted(says, now), tuple(panels))

@@ -71,8 +71,8 @@ def robustness(
         tuple(marks),
     )
     says = (
-        f"The recommended decision, {format_row(outlook.decision)}, has a mean outcome of {format_value(start)} under "
-        f"the reference distribution, and of {format_value(end)} under the worst shift by "
+        f"The recommended decision, {format_row(outlook.decision, outlook.space)}, has a mean outcome of "
+        f"{format_value(start)} under the reference distribution, and of {format_value(end)} under the worst shift by "
         f"{format_value(float(distance.number))} in {kind}."
     )
     return Picture("Robustness", noted(says, outlook), (panel,))

@@ -89,7 +89,7 @@ def _over(outlook: Outlook, across: str, up: str, table: pd.DataFrame) -> Pictur
         )
 
     rest = {name: value for name, value in {**outlook.decision, **typical}.items() if name not in (across, up)}
-    held = f", at {format_row(rest)}" if rest else ""
+    held = f", at {format_row(rest, outlook.space)}" if rest else ""
     says = f"Posterior mean and standard deviation of the outcome over {across} and {up}{held}; rings are observations."
     panels = (panel("Expected outcome", mean, "outcome"), panel("Standard deviation", sd, "deviation"))
     return Picture("Posterior of the outcome", noted(says, outlook), panels)
@@ -128,5 +128,6 @@ def _along(outlook: Outlook, across: str, table: pd.DataFrame) -> Picture:
     at = Rule(place(variable, outlook.decision[across]), "recommended", VERMILLION, "dash")
     marks, log = (*posterior, seen, at), is_log(variable)
     panel = Panel("Expected outcome", heading(across, variable), "outcome", marks, log_x=log, ticks=names)
-    says = f"Posterior mean of the outcome along {across}, the others as recommended: {format_row(outlook.decision)}."
+    others = format_row(outlook.decision, outlook.space)
+    says = f"Posterior mean of the outcome along {across}, the others as recommended: {others}."
     return Picture("Posterior of the outcome", noted(says, outlook), (panel,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -15,7 +15,7 @@ from allweather.storage.schema import events, studies
 
 @dataclass(frozen=True)
 class StudySummary:
-    """Name, size and times of one study."""
+    """Name, direction, size and times of one study."""
 
     name: str
     created: float
@@ -27,6 +27,8 @@ class StudySummary:
     """The time of the newest event, or of creation, in seconds since 1970."""
     damaged: bool = False
     """Whether something of it was found that cannot be read."""
+    direction: str = ""
+    """`maximize` or `minimize`; empty where it cannot be read."""
 
 
 class StudyKey(NamedTuple):
@@ -44,10 +46,11 @@ def study_summaries(database: Database, limit: int, offset: int = 0) -> list[Stu
         limit: the number of studies to return, at most.
         offset: the number of studies to skip.
     """
-    chosen = sa.select(studies.c.id, studies.c.name, studies.c.created).order_by(studies.c.name)
+    chosen = sa.select(studies).order_by(studies.c.name)
     with database.reading() as connection:
         rows = connection.execute(chosen.limit(limit).offset(offset)).all()
-        return [_summary(connection, row.id, row.name, row.created) for row in rows]
+        found = [(row, _summary(connection, row.id, row.name, row.created)) for row in rows]
+    return [replace(summary, direction=_direction(row.recipe)) for row, summary in found]
 
 
 def count_studies(database: Database) -> int:
@@ -77,6 +80,14 @@ def _summary(connection: Connection, study: int, name: str, created: float) -> S
     if found is not None and not damaged:
         damaged = not _readable(found.payload)
     return StudySummary(name, created, trials, last, changed, damaged)
+
+
+def _direction(recipe: str) -> str:
+    """Return the direction of a study by what it was made with."""
+    try:
+        return str(json.loads(recipe).get("study", {}).get("direction", "maximize"))
+    except (AttributeError, ValueError, TypeError, RecursionError):
+        return ""
 
 
 def _readable(payload: str) -> bool:

@@ -22,6 +22,8 @@ OWN_COLUMNS = ("trial", "state", "left", "cost")
 FURTHER = ("sd", "occasion")
 """Columns that a table may have beside those of the variables and `value`."""
 BLANK = ("refuse", "failed", "pending")
+Headers = Mapping[str, str]
+"""What columns are called in the table, by our names."""
 
 
 class Entry(NamedTuple):
@@ -71,8 +73,8 @@ class RowReader:
         state = line.cells.get("state", "complete")
         choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
         require("state" in names or state == "complete", f"{where}, column 'state'", choose, state)
-        row = self._named(line.cells, names, where)
-        cells = _Cells(row, line, where)
+        row, headers = self._named(line.cells, names, where)
+        cells = _Cells(row, headers, line, where)
         decision = {name: cells.read(name, variable) for name, variable in space.decisions.items()}
         context = self._context(cells, space)
         occasion = occasion_name(self.occasion, "Study.add(occasion=...)")
@@ -103,12 +105,11 @@ class RowReader:
             return None
         return {name: cells.read(name, variable) for name, variable in space.contexts.items()}
 
-    def _named(self, cells: Mapping[str, Any], names: Sequence[str], where: str) -> dict[str, Any]:
-        """The cells that are read, by our names."""
+    def _named(self, cells: Mapping[str, Any], names: Sequence[str], where: str) -> tuple[dict[str, Any], Headers]:
+        """The cells that are read, by our names, and the headers of these."""
         given, columns = list(cells), self.columns
         renamed = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns or ()}
-        further = ("occasion", *(f"{name} sd" for name in self.outcomes)) if self.outcomes else FURTHER
-        known = [*names, *(name for name in further if name not in names)]
+        known = [*names, *(name for name in further_columns(self.outcomes) if name not in names)]
         strange = [name for name in renamed if name not in known]
         require(not strange, "Study.add(columns=...)", f"name columns among {', '.join(known)}", ", ".join(strange))
         chosen = renamed if isinstance(columns, Sequence) else {name: name for name in known} | renamed
@@ -123,19 +124,20 @@ class RowReader:
         optional = [name for name in known if name not in names]
         mismatch = name_mismatch(names, [name for name in row if name not in optional])
         if mismatch:
-            raise InvalidInput(mismatch, where=where, remedy=_column_remedy(names, given))
-        return row
+            raise InvalidInput(mismatch, where=where, remedy=_column_remedy(names, cells))
+        return row, {name: header for name, header in taken.items() if header is not None}
 
 
 class _Cells(NamedTuple):
     """The cells of a row by our names, and where they are."""
 
     row: dict[str, Any]
+    headers: Headers
     line: Line
     where: str
 
     def at(self, name: str) -> str:
-        return f"{self.where}, column {name!r}"
+        return f"{self.where}, column {self.headers.get(name, name)!r}"
 
     def read(self, name: str, variable: Variable) -> Value:
         """The value of a variable, checked."""
@@ -166,6 +168,25 @@ class _Cells(NamedTuple):
         return cell if found is None else found
 
 
+def further_columns(outcomes: Sequence[str]) -> Sequence[str]:
+    """Return the columns that a table may have beside those of the variables and the outcomes."""
+    return ("occasion", *(f"{name} sd" for name in outcomes)) if outcomes else FURTHER
+
+
+def find_columns(names: Sequence[str], headers: Sequence[str]) -> dict[str, str | None]:
+    """Return the header of each column that is read, None where no header of a table is like its name.
+
+    Args:
+        names: of variables, `value`, `sd` and `occasion`.
+        headers: of the table.
+
+    Example:
+        >>> find_columns(["dose", "value"], ["Dose (mg)", "yield"])
+        {'dose': 'Dose (mg)', 'value': None}
+    """
+    return {name: _find(name, headers) for name in names}
+
+
 def _find(name: str, given: Sequence[str]) -> str | None:
     """The header that means a name: the same, or but for case, spaces and a unit in brackets."""
     if name in given:
@@ -178,10 +199,11 @@ def _simple(header: Any) -> str:
     return re.sub(r"\s*[\[(][^\])]*[\])]\s*$", "", str(header)).strip().casefold()
 
 
-def _column_remedy(names: Sequence[str], given: Sequence[str]) -> str:
+def _column_remedy(names: Sequence[str], cells: Mapping[str, Any]) -> str:
     """Say which columns a table must have, and which one may be the outcome under another name."""
     remedy = f"its columns must be exactly {', '.join(names)}"
-    others = [str(name) for name in given if name not in names and name not in ("trial", "state", "left")]
-    if "value" not in given and others:
-        remedy += f"; if {others[-1]!r} is the outcome, rename the column to 'value'"
+    others = [str(name) for name in cells if name not in names and name not in ("trial", "state", "left")]
+    if "value" not in cells and others:
+        numeric = [name for name in others if parsed_number(str(cells[name]).replace(",", ".")) is not None]
+        remedy += f"; if {[*others, *numeric][-1]!r} is the outcome, rename the column to 'value'"
     return f"{remedy}; `columns=` (option `--column`) chooses and renames columns"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -37,3 +38,20 @@ def fields(trial: Trial) -> dict[str, Any]:
     said |= {} if trial.occasion is None else {"occasion": trial.occasion}
     said |= {} if trial.partial is None else {"partial": dict(trial.partial)}
     return said if trial.cost is None else {**said, "left": list(data["left"]), "cost": trial.cost}
+
+
+def still_missing(trial: Trial, contexts: Iterable[str]) -> list[str]:
+    """Return what has not been told of a pending trial: context variables and outcomes.
+
+    Args:
+        trial: that is pending.
+        contexts: the variables of its context.
+
+    Example:
+        >>> still_missing(Trial(0, {"dose": 1.0}, partial={"lot": "A"}), ["lot", "heat"])
+        ['heat', 'outcome']
+    """
+    known, results = trial.context or trial.partial or {}, trial.results or {}
+    waiting = [name for name, each in results.items() if not each.resolved]
+    outcome = [] if trial.values or results else ["outcome"]
+    return [*(name for name in contexts if name not in known), *(waiting or outcome)]

@@ -1,10 +1,12 @@
 // The page of a study: figures, and updates that keep what the user is typing.
 (() => {
   "use strict";
+  const TOOLBAR = [["toImage", "zoom2d", "pan2d", "resetScale2d"]];
   const SLOW = 5; // seconds: slower results are recomputed only on request
   const objectiveForm = document.getElementById("objective-form");
   const recommendation = document.getElementById("recommendation");
   const pending = document.getElementById("pending");
+  const knownContext = document.querySelector("#policy-form select");
 
   const debounce = (work, wait) => {
     let timer;
@@ -118,6 +120,7 @@
     async draw(signal) {
       const query = objectiveQuery();
       query.set("columns", this.plot.clientWidth < 640 ? 1 : 2);
+      if (knownContext) query.set("by", knownContext.value);
       const response = await fetch(`${this.element.dataset.src}?${query}`, { signal });
       if (response.status === 401) window.location.assign("/login");
       const found = await response.json();
@@ -126,7 +129,7 @@
       this.seconds = timing ? timing[1] / 1000 : 0;
       const layout = { ...found.figure.layout, uirevision: "kept", autosize: true };
       if (this.plot.clientWidth < 480) narrow({ data: found.figure.data, layout });
-      await window.Plotly.react(this.plot, found.figure.data, layout, { responsive: true, displaylogo: false });
+      await window.Plotly.react(this.plot, found.figure.data, layout, { responsive: true, displaylogo: false, modeBarButtons: TOOLBAR });
       await fit(this.plot);
       this.state.textContent = "";
       delete this.element.dataset.failed;
@@ -148,6 +151,19 @@
     { rootMargin: "200px" },
   );
   figures.forEach((each) => watcher.observe(each.element));
+
+  // The policy: another context variable needs another figure.
+  if (knownContext) {
+    knownContext.addEventListener("change", () => figures.filter((each) => each.element.id === "figure-policy").forEach((each) => each.invalidate(true)));
+  }
+
+  // The tolerance changes the recommendation only.
+  const tolerance = document.getElementById("tolerance");
+  const applyTolerance = debounce(() => tolerance.reportValidity() && window.htmx.trigger(recommendation, "refresh"), 400);
+  if (tolerance) {
+    tolerance.addEventListener("input", applyTolerance);
+    if (!objectiveForm) tolerance.form.addEventListener("submit", (event) => event.preventDefault());
+  }
 
   // The objective form: each slider follows its number field, and a change of radius or level selects its objective.
   const showParts = () => {

@@ -9,6 +9,7 @@ from allweather.engine.posterior_view import Outlook
 from allweather.engine.recommendation import Recommendation
 from allweather.objectives import Expectation, Objective
 from allweather.plots.labels import distance_label, format_row, format_value, objective_label
+from allweather.space.text import units_of
 from allweather.study import Study
 
 
@@ -66,7 +67,9 @@ def reasons(study: Study, objective: Objective | None = None) -> Reasons:
             f"It controls {', '.join(best.control)}, at a cost of {format_value(float(best.cost))} per trial."
         )
     sentences += _left(best)
-    return Reasons({name: format_value(value) for name, value in best.decision.items()}, sentences, compared)
+    units = units_of(outlook.space.variables)
+    said = {name: f"{format_value(value)} {units.get(name, '')}".strip() for name, value in best.decision.items()}
+    return Reasons(said, sentences, compared)
 
 
 def _counted(number: int, noun: str) -> str:
@@ -119,4 +122,4 @@ def _is_share(outlook: Outlook) -> bool:
 
 def _compare(name: str, chosen: Outlook, judge: Outlook) -> Comparison:
     mean, shifted = judge.worst(chosen.decision, [0.0, judge.distance.number]).value.tolist()
-    return Comparison(name, format_row(chosen.decision), format_value(mean), format_value(shifted))
+    return Comparison(name, format_row(chosen.decision, chosen.space), format_value(mean), format_value(shifted))

@@ -1,0 +1,69 @@
+"""The fields of a spec from text, as a person enters them into a form or at a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from allweather._utils.formatting import number
+from allweather.errors import require
+
+OBJECTIVES: dict[str, Any] = {
+    "mean": "expectation",
+    "shift": None,  # the default of Study
+    "tail": {"name": "cvar", "level": 0.2},
+    "worst": "worst-case",
+}
+"""Objectives that are offered, by a short name."""
+KINDS = ("real", "integer", "choice")
+
+
+def draft_spec(entered: Mapping[str, str], rows: int) -> dict[str, Any]:
+    """Return the fields of a spec.
+
+    Args:
+        entered: text by field: `name`, `direction`, `objective` (one of `OBJECTIVES`), and for the variable in row i
+            `i:name`, `i:role` (`decision` or `context`), `i:kind`, `i:lower`, `i:upper`, `i:options` (separated by
+            commas) and `i:unit`.
+        rows: of variables, of which some may be empty.
+
+    Example:
+        >>> draft_spec({"name": "glue", "0:name": "hardener", "0:lower": "5", "0:upper": "20", "0:unit": "%"}, 1)
+        {'name': 'glue', 'direction': 'maximize', 'seed': 0, 'variables': {'hardener': {'lower': 5, 'upper': 20,
+        'unit': '%'}}}
+    """
+    text = {name: value.strip() for name, value in entered.items()}
+    variables: dict[str, Any] = {}
+    for place in range(rows):
+        name = text.get(f"{place}:name", "")
+        cells = {key: text.get(f"{place}:{key}", "") for key in ("role", "kind", "lower", "upper", "options", "unit")}
+        filled = [cells[key] for key in ("lower", "upper", "options", "unit") if cells[key]]
+        require(bool(name) or not filled, f"variable {place + 1}", "have a name", "none")
+        if name:
+            require(name not in variables, "variables", "have different names", name)
+            variables[name] = _variable(name, cells)
+    fields: dict[str, Any] = {"name": text.get("name", ""), "direction": text.get("direction") or "maximize", "seed": 0}
+    chosen = text.get("objective") or "shift"
+    require(chosen in OBJECTIVES, "objective", f"be one of {', '.join(OBJECTIVES)}", chosen)
+    uncertain = any(table.get("context") for table in variables.values())
+    objective = OBJECTIVES[chosen] if uncertain else None
+    return {**fields, **({} if objective is None else {"objective": objective}), "variables": variables}
+
+
+def _variable(name: str, cells: Mapping[str, str]) -> dict[str, Any]:
+    kind, unit = cells["kind"] or "real", {"unit": cells["unit"]} if cells["unit"] else {}
+    require(kind in KINDS, f"type of {name}", f"be one of {', '.join(KINDS)}", kind)
+    table: dict[str, Any] = {} if kind == "real" else {"type": kind}
+    if kind == "choice":
+        options = [each.strip() for each in cells["options"].split(",") if each.strip()]
+        require(len(options) > 1, f"options of {name}", "be at least two, separated by commas", cells["options"])
+        table, unit = {"options": options}, {}
+    else:
+        table |= {end: _bound(cells[end], f"{end} bound of {name}", kind) for end in ("lower", "upper")}
+    return {**table, **unit, **({"context": True} if cells["role"] == "context" else {})}
+
+
+def _bound(text: str, where: str, kind: str) -> float:
+    found = number(text.replace(",", "."), where)
+    require(kind != "integer" or found.is_integer(), where, "be a whole number", text)
+    return int(found) if found.is_integer() else found
