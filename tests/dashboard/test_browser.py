@@ -244,7 +244,7 @@ def test_every_page_fits_its_screen_and_names_its_fields(url, chromium, width):
         farm.tell(farm.ask(), 1.0, context={"light": 0.5, "wood": "oak"})
     farm.ask()
     paths = ["/", "/studies/kiosk", "/studies/farm", "/studies/kiosk/trials", "/studies/kiosk/trials/3"]
-    paths += ["/studies/kiosk/recommendation", "/login", "/api/docs", "/nothing"]
+    paths += ["/studies/kiosk/recommendation", "/new", "/studies/kiosk/add", "/login", "/api/docs", "/nothing"]
     screen = {"viewport": {"width": width, "height": 844}}
     with serving(url) as server, watched(chromium, allowed=["404"], **screen) as page:
         for path in paths:

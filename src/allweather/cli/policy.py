@@ -96,8 +96,8 @@ def _pointed(text: str, decimal_comma: bool) -> str:
 
 def _print_policy(found: Policy, plot: Path | None) -> None:
     names = {"value": "objective", "low": "90% from", "high": "to"}
-    heads = [names.get(name, f"{name} ({found.units[name]})" if name in found.units else name) for name in found.table]
-    table = Table(*(escape(clean(str(head))) for head in heads))
+    units = {name: f"{name} ({unit})" for name, unit in found.units.items()}
+    table = Table(*(escape(clean({**names, **units}.get(str(name), str(name)))) for name in found.table))
     for row in found.table.to_dict("records"):
         table.add_row(*(Text(f"{cell:.4g}" if isinstance(cell, float) else clean(str(cell))) for cell in row.values()))
     console.print(table)

@@ -50,7 +50,7 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
     for name, variable in outlook.space.contexts.items():
         binned = _binned(variable)
         marks = _numbers(variable, name, table, seen) if binned else _bars(variable, name, table, seen)
-        ticks = () if binned else tuple(marks[0].x)
+        ticks = tuple(map(str, bars.x)) if isinstance(bars := marks[0], Bars) and not binned else ()
         axis, log = heading(name, variable), is_log(variable)
         panels.append(Panel(f"Distribution of {name}", axis, "probability (%)", marks, log_x=log, ticks=ticks))
     says = (
@@ -96,7 +96,7 @@ def _bars(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFrame
     totals = totals.reindex(kind.options, fill_value=0.0) if isinstance(kind, Choice) else totals.sort_index()
     names = [str(place(variable, each)) for each in totals.index]
     texts = [each for option in names for each in (option, option, "")]
-    worst = Line(segments(len(names), WIDTH / 2), spread(totals["worst"]), WORST, VERMILLION, texts=texts)
+    worst = Line(segments(len(names), WIDTH / 2), spread(totals["worst"].to_numpy()), WORST, VERMILLION, texts=texts)
     shares = totals["seen"].fillna(0.0).to_numpy()
     said = [f"{option}: {share:.3g}% of the observed" for option, share in zip(names, shares, strict=True)]
     return (

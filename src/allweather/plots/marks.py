@@ -133,7 +133,8 @@ class Panel:
         """Distance of ticks at whole numbers: about eight of them."""
         ends = [float(each) for mark in self.placed for each in np.asarray(getattr(mark, "x", [])).ravel()]
         wanted = (max(ends, default=0.0) - min(ends, default=0.0)) / 8
-        return next(step * 10**power for power in range(18) for step in (1, 2, 5) if step * 10**power >= wanted)
+        steps = (lead * int(10**power) for power in range(18) for lead in (1, 2, 5))
+        return next(step for step in steps if step >= wanted)
 
 
 def _numbered(mark: Mark, names: Sequence[str]) -> Mark:
@@ -152,7 +153,7 @@ def spread(values: Numbers) -> np.ndarray:
         [1.0, 1.0, nan, 2.0, 2.0, nan]
     """
     column = np.asarray(values, dtype=float)[:, None]
-    return np.concatenate([column, column, np.full_like(column, np.nan)], axis=1).ravel()
+    return np.asarray(np.concatenate([column, column, np.full_like(column, np.nan)], axis=1)).ravel()
 
 
 def segments(count: int, half: float = 0.3) -> np.ndarray:
@@ -162,4 +163,4 @@ def segments(count: int, half: float = 0.3) -> np.ndarray:
         count: the number of categories.
         half: of the width of a segment.
     """
-    return spread(np.arange(count)) + np.tile([-half, half, 0.0], count)
+    return np.asarray(spread(np.arange(count)) + np.tile([-half, half, 0.0], count))

@@ -70,8 +70,8 @@ def _panel(outlook: Outlook, name: str, variable: Variable, label: str) -> Panel
         Line(x, mean, "mean outcome", VERMILLION, "dot", texts=texts),
         Rule(place(variable, outlook.decision[name]), "recommended", VERMILLION, "dash"),
     )
-    axis = {"log_x": is_log(variable), "whole_x": isinstance(inner(variable), Integer)}
-    return Panel(f"Objective versus {name}", heading(name, variable), label, marks, **axis, ticks=names)
+    title, log, whole = f"Objective versus {name}", is_log(variable), isinstance(inner(variable), Integer)
+    return Panel(title, heading(name, variable), label, marks, log_x=log, whole_x=whole, ticks=names)
 
 
 def _smooth(values: np.ndarray, variable: Variable) -> np.ndarray:
