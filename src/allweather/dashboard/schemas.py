@@ -161,7 +161,6 @@ Occasion = Annotated[
 ]
 
 
-Name = Annotated[str, Field(max_length=200)]
 Values = Annotated[list[Outcome], Field(max_length=1000)]
 SeveralValues = Annotated[dict[Name, Values | Outcome], Field(max_length=200)]
 """Values by outcome, where a study has several."""
