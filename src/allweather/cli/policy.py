@@ -12,15 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from allweather._utils.formatting import clean, parsed_number
+from allweather.cli import objective_options
 from allweather.cli.app import app, console, print_line
 from allweather.cli.files import read_file
-from allweather.cli.objective_options import (
-    DistanceOption,
-    LevelOption,
-    ObjectiveOption,
-    RadiusOption,
-    read_objective,
-)
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.errors import InvalidInput, require
 from allweather.space.text import value
@@ -47,10 +41,10 @@ def policy(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="also draw it: ends in .png, .pdf, .svg or .html")
     ] = None,
-    objective: ObjectiveOption = None,
-    distance: DistanceOption = None,
-    radius: RadiusOption = None,
-    level: LevelOption = None,
+    objective: objective_options.ObjectiveOption = None,
+    distance: objective_options.DistanceOption = None,
+    radius: objective_options.RadiusOption = None,
+    level: objective_options.LevelOption = None,
 ) -> None:
     """Print the best decision for each of several contexts that are known before the decision.
 
@@ -63,7 +57,7 @@ def policy(
     names = list(study.space.contexts)
     named = variable in names or (variable is None and (file is not None or len(names) == 1))
     require(named, "policy VARIABLE", f"be a context: {', '.join(names) or 'there is none'}", variable or "none")
-    chosen = read_objective(study.spec, objective, distance, radius, level)
+    chosen = objective_options.read_objective(study.spec, objective, distance, radius, level)
     contexts = variable if file is None else _rows(file, study.space.contexts)
     found = study.policy(contexts, objective=chosen)
     if plot is not None:

@@ -23,8 +23,8 @@ from allweather.surrogates.fourier import weight_space
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.linear_algebra import cholesky_root
-from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
-from allweather.surrogates.standard_errors import filled, known_variances
+from allweather.surrogates.posterior import ProductPosterior, Standardised
+from allweather.surrogates.standard_errors import filled
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -79,23 +79,12 @@ class InducingPosterior(ProductPosterior):
     everything: Summary | None = None
 
     @classmethod
-    def of(
-        cls,
-        family: str,
-        split: int,
-        fitted: Hyperparameters,
-        points: Tensor,
-        values: Tensor,
-        sds: Tensor | None = None,
-        inflation: float = 1.0,
-    ) -> InducingPosterior:
-        """The posterior of outcomes, as of `ProductPosterior`."""
-        shift, scale = centre_and_scale(values, sds)
-        kernel, targets = fitted.kernel(family, split, points.device), (values - shift) / scale
-        variances = filled(known_variances(sds, scale, inflation), fitted.noise, len(points))
+    def conditioned(cls, fitted: Hyperparameters, kernel: ProductKernel, told: Standardised) -> InducingPosterior:
+        """The posterior of standardised outcomes, through so many inducing points as they need."""
+        variances = filled(told.known, fitted.noise, len(told.points))
         least = fitted.noise if variances is None else min(float(variances.mean()), fitted.noise)
-        low_rank = pivoted(kernel, points, LACKING * least, MOST)
-        return _conditioned(fitted, kernel, points, targets, (shift, scale), low_rank, variances)
+        low_rank = pivoted(kernel, told.points, LACKING * least, MOST)
+        return _conditioned(fitted, kernel, told, low_rank, variances)
 
     def fourier_paths(
         self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
@@ -197,14 +186,9 @@ def _accepted(covariance: np.ndarray, source: np.random.Generator) -> np.ndarray
 
 
 def _conditioned(
-    fitted: Hyperparameters,
-    kernel: ProductKernel,
-    points: Tensor,
-    targets: Tensor,
-    units: tuple[float, float],
-    low_rank: LowRank,
-    variances: Tensor | None,
+    fitted: Hyperparameters, kernel: ProductKernel, told: Standardised, low_rank: LowRank, variances: Tensor | None
 ) -> InducingPosterior:
+    points, targets, units, _ = told
     rows, chosen, lacking = low_rank
     noise = (fitted.noise if variances is None else variances) + lacking  # (t,)
     root = rows[:, chosen].mT.tril()  # of the inducing points' covariance

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from gpytorch.constraints import Positive
@@ -32,6 +32,19 @@ DRAW_RANK, DRAW_TOLERANCE = 64, 1e-4
 """Columns of the context kernel's root when sampling, and the share of variance that may be left out of it."""
 REFACTORISED = 256
 """Up to so many outcomes a posterior with further ones is computed anew."""
+
+
+class Standardised(NamedTuple):
+    """Outcomes as a GP is conditioned on them."""
+
+    points: Tensor
+    """(t, d) joint points."""
+    targets: Tensor
+    """(t,) standardised outcomes."""
+    units: tuple[float, float]
+    """What was subtracted from the outcomes, and what they were divided by."""
+    known: Tensor | None = None
+    """(k,) variances of the noise of the first k outcomes, NaN where it is fitted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +81,26 @@ class ProductPosterior(Posterior):
         shift, scale = centre_and_scale(values, sds)
         kernel = fitted.kernel(family, split, points.device)
         known = known_variances(sds, scale, inflation)
-        return _conditioned(fitted, kernel, points, (values - shift) / scale, (shift, scale), known)
+        return cls.conditioned(fitted, kernel, Standardised(points, (values - shift) / scale, (shift, scale), known))
+
+    @classmethod
+    def conditioned(cls, fitted: Hyperparameters, kernel: ProductKernel, told: Standardised) -> ProductPosterior:
+        """The posterior of standardised outcomes.
+
+        Args:
+            fitted: the hyperparameters.
+            kernel: made of them.
+            told: the outcomes.
+        """
+        points, targets, units, known = told
+        covariance, variances = kernel(points, points), filled(known, fitted.noise, len(points))
+        covariance.diagonal().add_(fitted.noise if variances is None else variances)
+        root = cholesky_root(covariance)
+        identity = torch.eye(len(points), dtype=torch.float64, device=points.device)
+        unroot = torch.linalg.solve_triangular(root, identity, upper=False)
+        weights = torch.cholesky_solve((targets - fitted.mean)[:, None], root)[:, 0]
+        data = Data(kernel, points, weights, unroot, fitted.noise, fitted.mean, *units, variances=variances)
+        return ProductPosterior(data, targets, fitted)
 
     def field(self, contexts: Tensor) -> ProductField:
         """The fast field."""
@@ -127,7 +159,8 @@ class ProductPosterior(Posterior):
         targets = torch.cat([self.targets, believed])
         if data.noise_root is None and len(targets) <= REFACTORISED:
             joint = torch.cat([data.points, points])
-            return _conditioned(self.fitted, data.kernel, joint, targets, (data.shift, data.scale), data.variances)
+            told = Standardised(joint, targets, (data.shift, data.scale), data.variances)
+            return ProductPosterior.conditioned(self.fitted, data.kernel, told)
         return replace(self, data=bordered(data, points, believed - expected), targets=targets)
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
@@ -179,25 +212,6 @@ class ProductPosterior(Posterior):
             outcome_transform=None,
         )
         return model.eval()
-
-
-def _conditioned(
-    fitted: Hyperparameters,
-    kernel: ProductKernel,
-    points: Tensor,
-    targets: Tensor,
-    units: tuple[float, float],
-    known: Tensor | None = None,
-) -> ProductPosterior:
-    """`known` (k,) are the noise's variances of the first k outcomes, NaN where they are fitted."""
-    covariance, variances = kernel(points, points), filled(known, fitted.noise, len(points))
-    covariance.diagonal().add_(fitted.noise if variances is None else variances)
-    root = cholesky_root(covariance)
-    identity = torch.eye(len(points), dtype=torch.float64, device=points.device)
-    unroot = torch.linalg.solve_triangular(root, identity, upper=False)
-    weights = torch.cholesky_solve((targets - fitted.mean)[:, None], root)[:, 0]
-    data = Data(kernel, points, weights, unroot, fitted.noise, fitted.mean, *units, variances=variances)
-    return ProductPosterior(data, targets, fitted)
 
 
 def bordered(data: Data, points: Tensor, surprise: Tensor) -> Data:
