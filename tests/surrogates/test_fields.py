@@ -85,7 +85,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     field = GP().fit(table(60)).field(uniform(300, 2))
     decisions = uniform(9, 2, seed=5)
     whole = moments_and_gradients(field, decisions)
-    monkeypatch.setattr("allweather.surrogates.fields.BLOCK", 2 * field._support[0].numel())
+    monkeypatch.setattr("allweather.surrogates.gradients.BLOCK", 2 * field._support[0].numel())
     for one, other in zip(whole, moments_and_gradients(field, decisions), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 

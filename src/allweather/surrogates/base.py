@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Generator, Tensor
@@ -23,6 +23,10 @@ class Moments(NamedTuple):
     """(b, n)"""
     sd: Tensor
     """(b, n)"""
+
+
+Weigh = Callable[[Tensor], Tensor]
+"""Means (b, m) to the weights (b, m) of a sum."""
 
 
 class Field(ABC):
@@ -51,6 +55,18 @@ class Field(ABC):
     def combination_mean(self, decisions: Tensor, weights: Tensor) -> Tensor:
         """The mean (b,) of weighted sums over the contexts, weights (n,) the same for all decisions."""
         return self.mean(decisions) @ weights
+
+    def mean_and_deviation(self, decisions: Tensor, some: Field, chosen: Any, weigh: Weigh) -> tuple[Tensor, Tensor]:
+        """The mean (b, n), and the standard deviation (b,) of a sum over some contexts, weighted by what the mean is.
+
+        Args:
+            decisions: (b, d_x).
+            some: this field at some of its contexts.
+            chosen: which ones, as an index.
+            weigh: from the mean (b, m) at these contexts to weights (b, m), which are constants.
+        """
+        mean = self.mean(decisions)
+        return mean, some.combination(decisions, weigh(mean[:, chosen])).sd
 
     def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
         """The upper confidence bound (b,) of weighted sums over the contexts, weights as in `combination`."""

@@ -15,14 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from allweather.surrogates.base import Field, Moments
+from allweather.surrogates.base import Field, Moments, Weigh
+from allweather.surrogates.gradients import BLOCK, Explained, Steepest, root
 from allweather.surrogates.gram import Gram
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.low_rank import EXACT, ROUGH, Skeletons, skeletons
 from allweather.surrogates.step import ProductStep
-
-BLOCK, LARGE = 2**22, 512
-"""Numbers in a temporary, at most: 32 MiB. With more data than LARGE, none of (t, t) is made for every decision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,15 +101,25 @@ class ProductField(Field):
         near = self.near(decisions)
         mean = (near * data.weights) @ self._correlations.T
         bones, spread = self._support
-        explained = _Explained.apply(near, bones, data.unroot)  # type: ignore[no-untyped-call]
+        explained = Explained.apply(near, bones, data.unroot)  # type: ignore[no-untyped-call]
         if spread is not None:
             explained = explained @ spread
         return self._in_units(mean, explained)
 
     def mean(self, decisions: Tensor) -> Tensor:
         """The mean alone, which needs no variance."""
+        return self._mean(self.near(decisions))
+
+    def mean_and_deviation(self, decisions: Tensor, some: Field, chosen: Any, weigh: Weigh) -> tuple[Tensor, Tensor]:
+        """With covariances of decisions and data computed once."""
+        near = self.near(decisions)
+        mean = self._mean(near)
+        assert isinstance(some, ProductField)
+        return mean, some._combination(near, weigh(mean[:, chosen])).sd
+
+    def _mean(self, near: Tensor) -> Tensor:
         data = self.data
-        return data.shift + data.scale * (data.mean + (self.near(decisions) * data.weights) @ self._correlations.T)
+        return data.shift + data.scale * (data.mean + (near * data.weights) @ self._correlations.T)
 
     def combination_mean(self, decisions: Tensor, weights: Tensor) -> Tensor:
         """O(t) per decision, whatever n is."""
@@ -121,15 +129,18 @@ class ProductField(Field):
 
     def combination(self, decisions: Tensor, weights: Tensor) -> Moments:
         """Bayesian quadrature: O(t^2) per decision where all decisions share their weights, whatever n is."""
+        return self._combination(self.near(decisions), weights)
+
+    def _combination(self, near: Tensor, weights: Tensor) -> Moments:
         data = self.data
         if weights.ndim > 1:
             with_data, variance = weights @ self._correlations, self._gram.quadratic(weights)
         else:
             with_data, variance = self.shared(weights)
-        at_data = self.near(decisions) * with_data  # (b, t) covariances with the data
+        at_data = near * with_data  # (b, t) covariances with the data
         explained = (at_data @ data.unroot.T).square().sum(-1)
         mean = data.shift * weights.sum(-1) + data.scale * (data.mean * weights.sum(-1) + at_data @ data.weights)
-        return Moments(mean, data.scale * _root(data.kernel.outputscale * variance, explained))
+        return Moments(mean, data.scale * root(data.kernel.outputscale * variance, explained))
 
     def step(self, compared: Tensor, weights: Tensor, contexts: Tensor) -> ProductStep:
         """In closed form: O(t^2) per decision and coming context."""
@@ -158,7 +169,7 @@ class ProductField(Field):
             self._averaged = weights, (data.unroot.T @ data.unroot) * together
         near = self.near(decisions)
         explained = ((near @ self._averaged[1]) * near).sum(-1)
-        sd = data.scale * _root(prior, explained - 1e-10 * prior)  # rounding must not make it too low
+        sd = data.scale * root(prior, explained - 1e-10 * prior)  # rounding must not make it too low
         return self.combination_mean(decisions, weights) + width * sd
 
     def shared(self, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -181,7 +192,7 @@ class ProductField(Field):
         explained = half.square().sum(-1)
         solved = near[:, None, :] * (half @ data.unroot)
         steepness = torch.einsum("bnt,nte->bne", solved, slope)
-        sd = _root(data.kernel.outputscale, explained)
+        sd = root(data.kernel.outputscale, explained)
         return Moments(data.scale * mean, -data.scale * steepness / sd[..., None])
 
     def steepness(self, decisions: Tensor, width: float) -> Tensor:
@@ -189,7 +200,7 @@ class ProductField(Field):
         near, data = self.near(decisions), self.data
         bound = self._correlations, self._context_slopes, data, width
         rows = max(1, BLOCK // self._correlations.numel())
-        blocks = [_Steepest.apply(block, *bound) for block in near.split(rows)]  # type: ignore[no-untyped-call]
+        blocks = [Steepest.apply(block, *bound) for block in near.split(rows)]  # type: ignore[no-untyped-call]
         return data.scale * torch.cat(blocks)
 
     @cached_property
@@ -205,91 +216,5 @@ class ProductField(Field):
 
     def _in_units(self, mean: Tensor, explained: Tensor) -> Moments:
         data = self.data
-        sd = _root(data.kernel.outputscale, explained)
+        sd = root(data.kernel.outputscale, explained)
         return Moments(data.shift + data.scale * (data.mean + mean), data.scale * sd)
-
-
-def _root(prior: Tensor, explained: Tensor) -> Tensor:
-    # Rounding may explain slightly more than there is.
-    return (prior - explained).maximum(1e-12 * prior).sqrt()
-
-
-class _Explained(torch.autograd.Function):
-    """How much of the prior variance (b, r) the data explain, blockwise so that memory stays bounded."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        near: Tensor,  # (b, t)
-        bones: Tensor,  # (r, t)
-        unroot: Tensor,  # (t, t)
-    ) -> Tensor:
-        rows = max(1, BLOCK // bones.numel())
-        ctx.save_for_backward(near, bones, unroot)
-        ctx.rows, ctx.half = rows, None
-        if len(unroot) > LARGE:
-            return torch.cat([(block[:, None, :] * bones @ unroot.T).square().sum(-1) for block in near.split(rows)])
-        halves = [_half(block, bones, unroot) for block in near.split(rows)]
-        # A single block is kept for the gradient; several are cheaper to compute again than to keep.
-        ctx.half = halves[0] if len(halves) == 1 else None
-        return torch.cat([half.square().sum(1) for half in halves])
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
-        near, bones, unroot = ctx.saved_tensors
-        gradients = []
-        if len(unroot) > LARGE:
-            for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
-                solved = (block[:, None, :] * bones @ unroot.T) @ unroot  # (b, r, t)
-                gradients.append((2 * weights[..., None] * solved * bones).sum(1))
-            return torch.cat(gradients), None, None
-        for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
-            half = ctx.half if ctx.half is not None else _half(block, bones, unroot)
-            back = (half * (2 * weights)[:, None, :]) @ bones  # (b, t, t)
-            gradients.append((back * unroot).sum(1))
-        return torch.cat(gradients), None, None
-
-
-class _Steepest(torch.autograd.Function):
-    """The largest norm (b,) of the derivative of `mean + width * sd` in the context, in standardised units.
-
-    With `y = K^-1 (near * correlations)` and S the correlations' derivatives in the context, the derivative is
-    `S' (near * (weights - width * y / sd))`.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        near: Tensor,  # (b, t)
-        correlations: Tensor,  # (n, t)
-        slope: Tensor,  # (n, t, d_c)
-        data: Data,
-        width: float,
-    ) -> Tensor:
-        half = (near[:, None, :] * correlations) @ data.unroot.T  # (b, n, t)
-        sd = _root(data.kernel.outputscale, half.square().sum(-1))
-        y = half @ data.unroot
-        pull = data.weights - y * (width / sd)[..., None]
-        derivative = torch.einsum("bnt,nte->bne", near[:, None, :] * pull, slope)
-        norms: Tensor = derivative.norm(dim=-1)
-        steepest, where = norms.max(-1)
-        row = torch.arange(len(near), device=near.device)
-        ctx.chosen = correlations[where], slope[where], y[row, where], sd[row, where, None], pull[row, where]
-        ctx.direction = derivative[row, where] / steepest.clamp_min(1e-300)[:, None]
-        ctx.near, ctx.data, ctx.width = near, data, width
-        return steepest
-
-    @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None, None, None]:
-        correlations, slope, y, sd, pull = ctx.chosen
-        along = (slope @ ctx.direction[..., None])[..., 0]  # (b, t)
-        weighed = ctx.near * along
-        solved = (weighed @ ctx.data.unroot.T) @ ctx.data.unroot
-        in_sd = (weighed * y).sum(-1, keepdim=True) / sd**2
-        gradient = pull * along - ctx.width / sd * correlations * (solved + in_sd * y)
-        return upstream[0][:, None] * gradient, None, None, None, None
-
-
-def _half(near: Tensor, bones: Tensor, unroot: Tensor) -> Tensor:
-    """(b, t, r) whose squares, summed over the data, are what is explained."""
-    return (near[:, None, :] * unroot) @ bones.T

@@ -43,6 +43,8 @@ SETTLED = 30
 """With fewer outcomes transforms are compared at every fit, with more at every thirtieth."""
 ENOUGH = 1024
 """Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
+MOST_STEPS, ROUGHLY = 100, 5
+"""Iterations of a fit, at most, and of one that only compares transforms."""
 FIRST, STEPS = 256, 12
 """Where there are more, to so many of these first, and from there in so many iterations to all of these."""
 SMALL = 255
@@ -126,7 +128,7 @@ class GP(Surrogate):
         """The posterior at the best hyperparameters found, or averaged over some where data are few."""
         if not len(observations):
             raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
-        place = self._place(observations, start)
+        place, start = self._place(observations, start)
         return self.resume(observations, self._fitted(observations, start, place)[0])
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
@@ -150,24 +152,28 @@ class GP(Surrogate):
         inner = self._mixed(warped, fitted, self.interval_draws, t / max(t - self._unknowns(observations), t / 3))
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
-    def _place(self, observations: Observations, start: Hyperparameters | None) -> str:
-        """What outcomes are transformed around, or nothing: chosen on some of them where there are many.
+    def _place(self, observations: Observations, start: Hyperparameters | None) -> tuple[str, Hyperparameters | None]:
+        """What outcomes are transformed around, or nothing, and where the fit starts.
 
-        Once there are some tens of outcomes the last choice holds, and is reviewed now and then.
+        It is chosen on some of the outcomes where there are many, after few steps of each fit. Once there are some tens
+        of outcomes the last choice holds, and is reviewed now and then.
         """
         t, places = len(observations), self._places(observations.values)
         if start is not None and t >= SETTLED and t % SETTLED and start.warp in ("", *places):
-            return start.warp
+            return start.warp, start
         if not places:
-            return ""
+            return "", start
         some = observations.rows(_some(t, COMPARED))
-        reached = {place: self._fitted(some, start, place)[1] for place in ("", *places)}
+        steps = ROUGHLY if len(some) < t else None
+        fits = {place: self._fitted(some, start, place, steps) for place in ("", *places)}
+        reached = {place: density for place, (_, density) in fits.items()}
         reached[""] += GAINED * len(some)
         place = max(reached, key=reached.__getitem__)
-        return place if _warped(observations, place)[1] is not None else ""
+        place = place if _warped(observations, place)[1] is not None else ""
+        return place, fits[place][0] if steps else start
 
     def _fitted(
-        self, observations: Observations, start: Hyperparameters | None, place: str
+        self, observations: Observations, start: Hyperparameters | None, place: str, steps: int | None = None
     ) -> tuple[Hyperparameters, float]:
         """The best hyperparameters found, and the leave-one-out log density of the outcomes if it is to be compared."""
         warped, warp = _warped(observations, place)
@@ -181,17 +187,19 @@ class GP(Surrogate):
             warm = self._held(start, warped, shift, scale)
             # With many data the last optimum is near; with few, the best one may have moved far.
             starts = [warm, typical] if len(values) < 30 else [warm]
-        fitted = self._climbed(warped, starts)
+        fitted = self._climbed(warped, starts, steps)
         if not self._places(observations.values):
             return fitted, 0.0
         gained = 0.0 if warp is None else float(warp.log_jacobian(observations.values).sum())
         return fitted, log_predictive_density(self._best(warped, fitted)) + gained
 
-    def _climbed(self, observations: Observations, starts: list[Hyperparameters]) -> Hyperparameters:
+    def _climbed(
+        self, observations: Observations, starts: list[Hyperparameters], steps: int | None = None
+    ) -> Hyperparameters:
         """The best hyperparameters found from some starts; of many outcomes, first on few of them."""
         many = len(observations) > ENOUGH
         evidence = self._evidence(observations, FIRST if many else ENOUGH)
-        best = min((evidence.fit(each) for each in starts), key=lambda found: found[1])[0]
+        best = min((evidence.fit(each, steps or MOST_STEPS) for each in starts), key=lambda found: found[1])[0]
         if not many:
             return best
         log.info("hyperparameters fitted to %d of %d outcomes", FIRST, len(observations))

@@ -103,7 +103,7 @@ class WarpedField(Field):
 
     def __init__(self, inner: Field, posterior: WarpedPosterior) -> None:
         self._inner, self._posterior = inner, posterior
-        self._sample: tuple[Tensor, WarpedField, Tensor] | None = None
+        self._sample: tuple[Tensor, tuple[Tensor, Field, Tensor]] | None = None
         """The last weights that all decisions shared, and the sample that stands for them."""
 
     def __call__(self, decisions: Tensor) -> Moments:
@@ -126,24 +126,32 @@ class WarpedField(Field):
         return self._posterior.back(self._inner.mean(decisions)) @ weights
 
     def upper(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
-        """Of the warped outcomes, raised together by as much as their weighted sum may rise, then brought back."""
-        field, few = self._some(weights)
-        inner, weighed = field._linearised(decisions, few)
-        together = (weighed.abs() * inner.sd).sum(-1).clamp_min(1e-300)
-        share = field._inner.combination(decisions, weighed).sd / together
-        back = self._posterior.back
-        raised = ((back(inner.mean + width * share[:, None] * inner.sd) - back(inner.mean)) * few).sum(-1)
-        return (back(self._inner.mean(decisions)) * weights).sum(-1) + raised
+        """Of the warped outcomes, all raised by as much as their weighted mean may rise, then brought back.
 
-    def _some(self, weights: Tensor) -> tuple[WarpedField, Tensor]:
-        """Contexts that show how far a sum rises with its terms, and their weights: all, or a sample of many."""
+        Where the scale is linear this is the bound of the sum; elsewhere a common shift bends with the scale.
+        """
+        chosen, some, few = self._some(weights)
+        slope, limits = self._posterior.warp.slope, self._posterior.limits
+        totals = []
+
+        def weigh(mean: Tensor) -> Tensor:
+            weighed = few * slope(mean.clamp(*limits))
+            totals.append(weighed.abs().sum(-1).clamp_min(1e-300))
+            return weighed
+
+        mean, sd = self._inner.mean_and_deviation(decisions, some, chosen, weigh)
+        raised = mean + (width * sd / totals[0])[:, None]
+        return (self._posterior.back(raised) * weights).sum(-1)
+
+    def _some(self, weights: Tensor) -> tuple[Any, Field, Tensor]:
+        """Contexts that show how far a sum may rise, all or a sample: their indices, the field there, their weights."""
         if weights.ndim > 1 or len(weights) <= 2 * FEW:
-            return self, weights
+            return slice(None), self._inner, weights
         if self._sample is None or self._sample[0] is not weights:
             source = torch.Generator().manual_seed(0)
             chosen = torch.multinomial(weights.cpu(), FEW, replacement=True, generator=source).to(weights.device)
-            self._sample = weights, self.rough(chosen), weights.new_full((FEW,), 1 / FEW)
-        return self._sample[1:]
+            self._sample = weights, (chosen, self._inner.rough(chosen), weights.new_full((FEW,), 1 / FEW))
+        return self._sample[1]
 
     def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:
         """The warped outcomes' moments, and the weights (b, n) that outcomes' weights are for them."""
