@@ -126,7 +126,7 @@ class Case:
 def measure(study: aw.Study, name: str, chosen: Problem, truth: aw.Reference, oracle: Any) -> Interval:
     """The interval of the recommended decision, its true objective, and the oracle's interval."""
     objective = OBJECTIVES[name]
-    best = study.recommend(objective=objective)
+    best = study.outlook(objective=objective)  # what `recommend` shows, without its other figures
     decision = chosen.space.decisions.encode(best.decision)
     with torch.no_grad():
         value = float(objective(chosen.values(decision, truth.points), truth)[0])
@@ -135,7 +135,8 @@ def measure(study: aw.Study, name: str, chosen: Problem, truth: aw.Reference, or
         levels = torch.tensor([0.05, 0.95], dtype=torch.float64)
         low, high = objective(drawn, thin).quantile(levels).tolist()
     complete = int((study.trials()["state"] == "complete").sum())
-    return Interval(complete, name, *best.interval, value, low, high)
+    found, _, top = best.chosen_objective
+    return Interval(complete, name, found, top, value, low, high)
 
 
 def true_law(chosen: Problem) -> aw.Reference:

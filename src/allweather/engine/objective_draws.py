@@ -49,7 +49,7 @@ def _all_drawn(belief: Belief, decisions: Tensor, count: int) -> Tensor:
     belief = replace(belief, objective=_with_kernel(belief))
     laws = belief.reference.weights[None]
     if not is_costly(belief.objective):  # otherwise the law is taken as known
-        laws = belief.laws(_laws_for(belief.objective, count), _stream(seed))
+        laws = belief.laws(laws_for(belief.objective, count), _stream(seed))
     most = max(1, BLOCK // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
         return torch.cat([_drawn(belief, rows, laws, count, seed) for rows in decisions.split(most)], dim=1)
@@ -80,7 +80,7 @@ def is_costly(objective: Objective) -> bool:
     return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, MMD)
 
 
-def _laws_for(objective: Objective, count: int) -> int:
+def laws_for(objective: Objective, count: int) -> int:
     """How many laws `count` draws share: every law is prepared for by itself, but for means."""
     if type(objective) is Expectation:
         return count

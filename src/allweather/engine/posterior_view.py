@@ -19,8 +19,9 @@ from allweather.distances import Distance, TotalVariation, Worst
 from allweather.engine.check import reliability_warning
 from allweather.engine.condensed import condensed
 from allweather.engine.gain import SPREAD, Gain, gain_left
-from allweather.engine.objective_draws import is_costly, objective_draws
-from allweather.engine.recommendation import LEVEL, Recommendation
+from allweather.engine.interval import credible_interval
+from allweather.engine.objective_draws import is_costly, laws_for, objective_draws
+from allweather.engine.recommendation import Recommendation
 from allweather.objectives import Expectation
 from allweather.space import Row, Space
 from allweather.space.constraints import LinearConstraint
@@ -167,11 +168,19 @@ class Outlook:
             decisions: by name, in the user's units.
         """
         points = self._encoded(decisions)
-        low, middle, high = _quantiles(self.objective_sign * objective_draws(self.belief, points))
+        drawn = self.objective_sign * objective_draws(self.belief, points)
+        laws = laws_for(self.belief.objective, len(drawn))
+        low, middle, high = credible_interval(drawn, laws, self._occasions).numpy()
         if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
             expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
             middle = np.clip(expected, low, high)
         return Likely(low, middle, high)
+
+    @property
+    def _occasions(self) -> int:
+        """How many independent outcomes the belief is learned from: contexts of one occasion are one."""
+        known = self.belief.observations
+        return min(len(known), len(known.seen)) if len(known.seen) else len(known)
 
     @one_thread
     def recommendation(self, radii: Tensor | None = None) -> Recommendation:
@@ -216,15 +225,6 @@ class Outlook:
         generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
         search = Search(self.space.decisions, self.constraints, device=str(self.chosen.device))
         return gain_left(self.belief, self.chosen, search.sample(SPREAD, generator))
-
-
-def _quantiles(drawn: Tensor) -> np.ndarray:
-    """(3, b) the ends and the middle of where samples (k, b) lie."""
-    tail = (1 - LEVEL) / 2
-    levels = torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)
-    # An objective may be -inf: no interpolation.
-    found: np.ndarray = drawn.cpu().quantile(levels, dim=0, interpolation="nearest").numpy()
-    return found
 
 
 def _radii(distance: Distance) -> Tensor:

@@ -17,7 +17,6 @@ from allweather.space.variables import Value
 if TYPE_CHECKING:
     import pandas as pd
 
-LEVEL = 0.9
 TABLES = ("curve", "worst", "frontier", "outcomes")
 LEFT_OUT = ("feasible", "possible_gain", "expected_gain", "warning", "approximation", "units", "ranges", "tolerance")
 """Fields that are left out where they say nothing."""
@@ -35,9 +34,10 @@ class Recommendation:
     interval: tuple[float, float]
     """The central 90% credible interval of the objective.
 
-    It allows for what is not known about the function, its hyperparameters where the surrogate samples them, and a
-    context distribution that is learned from few contexts. It makes no allowance for the decision being the best of
-    many. `python -m benchmarks calibration` measures how often such intervals hold the truth.
+    It allows for what is not known about the function, its hyperparameters where the surrogate samples them, a context
+    distribution that is learned from few contexts, and the finite number of draws. It makes no allowance for the
+    decision being the best of many. `python -m benchmarks calibration` measures how often such intervals hold the
+    truth.
     """
     expected: float
     """The mean outcome under the contexts believed in."""
