@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,31 +13,34 @@ from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
 from allweather.engine import Check, Outlook, Recommendation, Situation
-from allweather.engine.factory import EngineFactory, check_predictions, propose, resolve_method, view_posterior
+from allweather.engine.changes import ChangeableStudy
+from allweather.engine.factory import check_predictions, propose, view_posterior
 from allweather.engine.outcomes_view import view_outcome
 from allweather.engine.policy import Policy, make_policy, near_best, policy_contexts
 from allweather.engine.recommendation import checked_radii
+from allweather.engine.resume import open_study
+from allweather.engine.setup import Setup
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.objectives import Objective, Outcome
-from allweather.serialization import Spec, spec_of
+from allweather.serialization import Spec
 from allweather.serialization.checks import explained
 from allweather.space import LinearConstraint, Space
 from allweather.space.text import units_of
 from allweather.storage import Storage
-from allweather.storage.storage import open_session, resume_composition
 from allweather.storage.stored_study import StoredStudy
-from allweather.storage.trial_log import TrialLog
 from allweather.surrogates import Surrogate
 from allweather.trials import Event, History, Row, Trial, plain
-from allweather.trials.validation import Validator
 
 if TYPE_CHECKING:
     from botorch.models.model import Model
 
+Kept = Literal["stored", "given"] | None
+"""What is kept of an existing study that has other parameters than those given."""
 
-class Study(TrialLog):
+
+class Study(ChangeableStudy):
     """A search for the decision that is best under uncertain contexts.
 
     Example:
@@ -75,6 +77,7 @@ class Study(TrialLog):
         device: str = "cpu",
         storage: str | Storage | None = None,
         name: str = "study",
+        existing: Kept = None,
     ) -> None:
         """Create a study, or resume the one that is stored under this name.
 
@@ -101,33 +104,37 @@ class Study(TrialLog):
             device: of torch, such as `"cuda"`: where it computes, and no part of what is stored.
             storage: the database, such as `sqlite:///kiosk.db`; without it, the study ends with the program.
             name: of the study in the database; an existing study is resumed.
+            existing: what to keep where an existing study has other parameters than those given: `"stored"`, or
+                `"given"`, which changes it; without it such a study is refused, and the error names the differences.
         """
         require_count(threads, "Study(threads=...)", low=1)
-        self.space, self.direction, self.name, self._threads = space, direction, name, threads
-        composition = resolve_method(method).with_parts(context, objective, acquisition, surrogate, goal, simulator)
-        factory = EngineFactory(space, direction, constraints, candidates, initial, seed, device, outcomes, cautious)
-        self._engine = factory.engine(composition, control)
-        if (resumed := resume_composition(storage, name, composition, factory.law_names(control))) is not composition:
-            composition, self._engine = resumed, factory.engine(resumed, control)
-        self.initial = self._engine.initial  # complete trials before the surrogate is used
-        self.spec = spec_of(factory.arguments(composition, control))
-        names = factory.outcome_names
-        self._validator = Validator(space, control is not None, names)
-        empty = History(space, factory.sign, whole=None if control is None else space.joint, outcome_names=names)
-        self._session = open_session(storage, name, empty, factory.identity(self._engine), self.spec)
+        begin: dict[str, Any] = {
+            "direction": direction,
+            "constraints": constraints,
+            "candidates": candidates,
+            "initial": initial,
+        }
+        parts = {"context": context, "objective": objective, "acquisition": acquisition, "surrogate": surrogate}
+        begin |= {"seed": seed, "device": device, "outcomes": outcomes, "cautious": cautious}
+        setup = Setup.of(space, method, control, begin, **parts, goal=goal, simulator=simulator)
+        _ = setup.engine  # what does not fit is refused before anything is stored
+        self.name, self._threads = name, threads
+        self._start(open_study(setup, storage, name, existing))
 
     @classmethod
-    def from_spec(cls, spec: Spec, storage: str | None = None, name: str | None = None) -> Study:
+    def from_spec(cls, spec: Spec, storage: str | None = None, name: str | None = None, existing: Kept = None) -> Study:
         """Create the study that a spec describes, or resume the one that is stored under this name.
 
         Args:
             spec: the study as plain data, such as `Spec.from_toml(text)`.
             storage: the database's address; without one the study ends with the program.
             name: of the study, if not the spec's.
+            existing: what to keep where an existing study differs from the spec, as in `Study`.
         """
         with explained(spec.where):
             place = None if storage is None else Storage.for_spec(storage, spec)
-            return cls(spec.space, **spec.arguments(), storage=place, name=name or spec.name or "study")
+            given = {**spec.arguments(), "storage": place, "name": name or spec.name or "study"}
+            return cls(spec.space, **given, existing=existing)
 
     @classmethod
     def load(cls, storage: str, name: str = "study") -> Study:
@@ -140,7 +147,7 @@ class Study(TrialLog):
         stored = StoredStudy.open(storage, name)
         if stored.spec is None:
             raise InvalidInput(stored.why_not or "")
-        return cls.from_spec(Spec(stored.spec, name), storage, name)
+        return cls.from_spec(Spec(stored.spec, name), storage, name, existing="stored")
 
     @overload
     def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
@@ -175,11 +182,13 @@ class Study(TrialLog):
         """
         require_count(1 if n is None else n, "Study.ask(n=...)", low=1)
         require(isinstance(same_context, bool), "Study.ask(same_context=...)", "be True or False", same_context)
-        situation = Situation.of(self.space, context, forecast, "Study.ask", self._validator.controlled)
         known = None if context is None else plain(context)
+        _ = self._situation(self._session.replayed, context, forecast, "Study.ask")
 
         def choose(history: History) -> list[Event]:  # all are written, or none if something goes wrong
-            trials = propose(self._engine, history, n or 1, situation, known, same_context)
+            engine = self._setup_at(history).engine
+            situation = self._situation(history, context, forecast, "Study.ask")
+            trials = propose(engine, history, n or 1, situation, known, same_context)
             return [Event.asked(trial) for trial in trials]
 
         with self._computing():
@@ -204,12 +213,13 @@ class Study(TrialLog):
             radii: where the robustness curve is evaluated.
             tolerance: how much worse than the best a decision may be to be in `best.ranges`, in the objective's units.
         """
-        situation = Situation.of(self.space, context, forecast, "Study.recommend", self._validator.controlled)
+        history = self._history
+        situation = self._situation(history, context, forecast, "Study.recommend")
         with self._computing():
-            view = view_posterior(self._engine, self._history, situation, objective, "Study.recommend")
+            view = view_posterior(self._setup_at(history).engine, history, situation, objective, "Study.recommend")
             found = view.recommendation(None if radii is None else checked_radii(radii))
             ranges = {} if tolerance is None else near_best(view, tolerance)
-        units = units_of({name: self.space.variables[name] for name in found.decision})
+        units = units_of({name: history.space.variables[name] for name in found.decision})
         return replace(found, units=units, ranges=ranges, tolerance=tolerance)
 
     def policy(self, contexts: Any = None, *, objective: Objective | None = None) -> Policy:
@@ -229,11 +239,12 @@ class Study(TrialLog):
             >>> bool(policy.table["order"][0] < 0.5 < policy.table["order"][1])
             True
         """
-        rows = policy_contexts(self.space.contexts, contexts)
+        history = self._history
+        rows = policy_contexts(history.space.contexts, contexts)
 
         def view(row: Row) -> Outlook:
-            situation = Situation.of(self.space, row, None, "Study.policy", self._validator.controlled)
-            return view_posterior(self._engine, self._history, situation, objective, "Study.policy")
+            situation = self._situation(history, row, None, "Study.policy")
+            return view_posterior(self._setup_at(history).engine, history, situation, objective, "Study.policy")
 
         with self._computing():
             return make_policy(view, rows)
@@ -250,7 +261,7 @@ class Study(TrialLog):
         """
         history = self._history if after is None else self._history.until(after)
         with self._computing():
-            view = view_posterior(self._engine, history, Situation(), objective, "Study.outlook")
+            view = view_posterior(self._setup_at(history).engine, history, Situation(), objective, "Study.outlook")
         return view if outcome is None else view_outcome(view, outcome)
 
     def check(self, outcome: str | None = None) -> Check:
@@ -259,24 +270,24 @@ class Study(TrialLog):
         Args:
             outcome: one of several outcomes; by default the first that is maximized or minimized.
         """
+        history = self._history
         with self._computing():
-            return check_predictions(self._engine, self._history, outcome)
+            return check_predictions(self._setup_at(history).engine, history, outcome)
 
     @property
     def timings(self) -> dict[str, float]:
         """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
         return dict(self._engine.watch.seconds)
 
-    @property
-    def recipe(self) -> dict[str, Any] | None:
-        """Deprecated name of `spec`."""
-        warnings.warn("`Study.recipe` is now `Study.spec`", DeprecationWarning, stacklevel=2)
-        return self.spec
-
     def __repr__(self) -> str:
         states = [trial.state for trial in self._history.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
         return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self._engine.seed}: {counts})"
+
+    def _situation(
+        self, history: History, context: Row | None, forecast: ContextModel | None, caller: str
+    ) -> Situation:
+        return Situation.of(history.space, context, forecast, caller, history.whole is not None)
 
     @contextmanager
     def _computing(self) -> Iterator[None]:

@@ -93,6 +93,18 @@ def test_telling_twice_correcting_and_withdrawing(client):
     assert client.get(here).json()["state"] == "withdrawn"
 
 
+def test_changing_a_study(client):
+    body = {"variables": {"order": {"upper": 200}}, "radius": 0.3}
+    changed = client.patch(f"{ROOT}/kiosk", json=body)
+    assert changed.status_code == 200, changed.text
+    assert changed.json()["changes"][0] == {"name": "order upper", "before": 100, "after": 200}
+    assert client.get(f"{ROOT}/kiosk").json()["variables"]["order"] == "decision, 0 to 200"
+    assert client.patch(f"{ROOT}/kiosk", json=body).json() == {"changes": []}
+    for wrong in ({"order": {"upper": "x"}}, {"odrer": {"upper": 1}}, {"order": {"add": "x"}}, {"order": {"log": 1}}):
+        assert "order" in detail(client.patch(f"{ROOT}/kiosk", json={"variables": wrong}), 422)
+    assert "control sets" in detail(client.patch(f"{ROOT}/kiosk", json={"budget": 3}), 422)
+
+
 def test_data_from_before(client):
     rows = [{"order": 20, "demand": 30, "value": 80}, {"order": 50, "demand": 30, "value": 20}]
     added = client.post(f"{ROOT}/kiosk/trials", json={"rows": rows})
@@ -273,7 +285,7 @@ def test_the_document_lists_every_operation(client):
     document = json.loads(client.get("/api/openapi.json").text)
     assert document["openapi"].startswith("3.")
     operations = [said for path in document["paths"].values() for said in path.values()]
-    assert len(operations) == 14
+    assert len(operations) == 16
     for said in operations:
         assert said["description"]
         assert {"400", "403", "422", "503"} <= said["responses"].keys()

@@ -68,6 +68,20 @@ def test_ask_and_tell_without_a_script(client):
     assert "withdrawn" in text_of(again.text)
 
 
+def test_a_study_is_changed_by_a_form(client):
+    page = client.get("/studies/kiosk/change").text
+    assert 'name="upper:order"' in page
+    ours = {"form_token": form_token(page), "objective": "own", "distance": "tv", "lower:order": ""}
+    assert client.post("/studies/kiosk/change", data={**ours, "upper:order": "150"}).status_code == 303
+    assert "0 to 150" in text_of(client.get("/studies/kiosk").text)
+    wrong = client.post("/studies/kiosk/change", data={**ours, "upper:order": "-150"})
+    assert wrong.status_code == 422
+    assert "lower below upper" in text_of(wrong.text)
+    more = {**ours, "objective": "cvar", "level": "0.1"}
+    assert client.post("/studies/kiosk/change", data=more).status_code == 303
+    assert "worst 10% of outcomes" in text_of(client.get("/studies/kiosk").text)
+
+
 def test_a_trial_that_failed_and_a_context_that_was_known(client):
     ours = {"form_token": form_token(client.get("/studies/kiosk").text)}
     client.post("/studies/kiosk/ask", data={**ours, "context:demand": "25.5"})

@@ -232,8 +232,13 @@ def test_code_resumes_a_published_method_with_the_parts_of_then(tmp_path):
         for name in ("earlier", "present")
     }
     assert widths == {"earlier": 2.0, "present": math.sqrt(2)}
-    given = aw.Study(SPACE, storage=url, name="earlier", method=aw.method("ucb-so", width=1.0))
-    assert given._engine.parts.acquisition.width == 1.0
+    other = {"storage": url, "name": "earlier", "method": aw.method("ucb-so", width=1.0)}
+    with pytest.raises(aw.InvalidInput, match=r"width 2.0, got 1.0"):
+        aw.Study(SPACE, **other)
+    given = aw.Study(SPACE, **other, existing="given")
+    again = aw.Study.load(url, "earlier")
+    assert given._engine.parts.acquisition.width == again._engine.parts.acquisition.width == 1.0
+    assert given.spec == again.spec == aw.Study(SPACE, **other).spec
 
 
 def test_every_row_of_earlier_methods_names_a_setting():

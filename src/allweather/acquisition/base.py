@@ -109,6 +109,9 @@ class Belief:
     def incumbents(self, count: int) -> Tensor:
         """The decisions so far (at most `count`) that look best under the posterior mean."""
         tried: Tensor = self.observations.decisions.unique(dim=0)
+        allowed = ((tried >= 0) & (tried <= 1)).all(-1)  # bounds may have been narrowed since
+        if not bool(allowed.all()):
+            tried = tried[allowed] if bool(allowed.any()) else tried.clamp(0, 1).unique(dim=0)
         if len(tried) <= count:
             return tried
         if len(tried) > MANY:  # those with the best mean outcomes, which are cheap to compute

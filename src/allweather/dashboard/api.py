@@ -12,6 +12,8 @@ from allweather.dashboard.responses import encode_segment, journal_download, tab
 from allweather.dashboard.schemas import (
     AddIn,
     AskIn,
+    ChangeIn,
+    ChangeOut,
     CorrectIn,
     CurrentStudy,
     FigureOut,
@@ -27,6 +29,7 @@ from allweather.dashboard.schemas import (
     TrialsOut,
     cache_of,
 )
+from allweather.serialization.change_form import change_arguments
 from allweather.storage.stored_study import StoredStudy
 from allweather.trials.validation import Say
 
@@ -79,6 +82,13 @@ def studies(
 def study(study: CurrentStudy) -> StudyOut:
     """Return a study and the state of its trials; `last_event` grows with every change."""
     return StudyOut.of(study.snapshot())
+
+
+@one.patch("", tags=["studies"], responses=WRITES)
+async def change(request: Request, study: CurrentStudy, given: ChangeIn) -> ChangeOut:
+    """Change bounds, options, objective, radius, costs or budget from now on; all trials stay."""
+    found = await study.ask(lambda loaded: loaded.change(**change_arguments(given.model_dump())), request)
+    return ChangeOut(changes=[each.to_dict() for each in found])
 
 
 @one.get("/trials", tags=["trials"])

@@ -21,13 +21,14 @@ from allweather.dashboard.filters import (
     own_choice,
     table_values,
 )
-from allweather.dashboard.forms import Form, PostedForm, TrialForm, context_fields
+from allweather.dashboard.forms import Field, Form, PostedForm, TrialForm, context_fields
 from allweather.dashboard.responses import (
-    encode_segment,
     is_partial,
     journal_download,
+    mark_changed,
     render,
     report_download,
+    study_path,
     table_download,
 )
 from allweather.dashboard.schemas import CurrentStudy, TrialNumber, cache_of
@@ -35,6 +36,7 @@ from allweather.dashboard.studies import OpenStudy, Snapshot, StudyCache
 from allweather.dashboard.tasks import CAPTIONS
 from allweather.errors import AllweatherError, InvalidInput, require
 from allweather.serialization import Spec
+from allweather.serialization.change_form import read_change
 from allweather.serialization.drafts import draft_spec
 from allweather.storage.memory import require_name
 from allweather.storage.stored_study import StoredStudy
@@ -82,7 +84,7 @@ async def create(request: Request, form: PostedForm) -> Response:
     except AllweatherError as error:
         values: dict[str, Any] = {"rows": VARIABLES, "entered": form.fields, "detail": page_message(error)}
         return render(request, "new.html", status_of(error), **values)
-    return RedirectResponse(f"/studies/{encode_segment(name)}", 303)
+    return RedirectResponse(study_path(name), 303)
 
 
 @router.get("/studies/{name}")
@@ -103,7 +105,7 @@ def pulse(request: Request, study: CurrentStudy, seen: Annotated[int, Query(ge=0
     """Return nothing while the study is unchanged; otherwise its counts, and an event that refreshes the page."""
     if study.journal.last == seen:
         return Response(status_code=204)
-    return _changed(render(request, "_changes.html", study=study.snapshot()))
+    return mark_changed(render(request, "_changes.html", study=study.snapshot()))
 
 
 @router.get("/studies/{name}/recommendation")
@@ -146,7 +148,7 @@ async def add(request: Request, study: CurrentStudy, form: PostedForm) -> Respon
     except AllweatherError as error:
         table = TableForm.of(*columns, form.fields, page_message(error))
         return render(request, "columns.html", status_of(error), table=table, **values)
-    return RedirectResponse(f"{_path(study)}/add?first={added[0].number}&last={added[-1].number}", 303)
+    return RedirectResponse(f"{study_path(study.name)}/add?first={added[0].number}&last={added[-1].number}", 303)
 
 
 @router.get("/studies/{name}/pending")
@@ -187,6 +189,21 @@ async def report(request: Request, study: CurrentStudy, choice: ChosenObjective)
     return report_download(study.name, await study.report(choice, request))
 
 
+@router.get("/studies/{name}/change")
+def revise(request: Request, study: CurrentStudy) -> Response:
+    """Show the form that changes a study."""
+    snapshot = study.snapshot()
+    fields = [Field.of("change", name, each, {}) for name, each in snapshot.stored.space.variables.items()]
+    return render(request, "change.html", fields=fields, study=snapshot, **_objective(ObjectiveChoice(), snapshot))
+
+
+@router.post("/studies/{name}/change")
+async def change(request: Request, study: CurrentStudy, form: PostedForm) -> Response:
+    """Change a study."""
+    await study.ask(lambda loaded: loaded.change(**read_change(form.fields, loaded.space.variables)), request)
+    return RedirectResponse(study_path(study.name), 303)
+
+
 @router.get("/api/docs")
 def api_docs(request: Request) -> Response:
     """Show the operations of the REST API."""
@@ -204,9 +221,9 @@ async def ask(request: Request, study: CurrentStudy, form: PostedForm) -> Respon
 
     trials = await study.ask(task, request)
     if not is_partial(request):
-        return RedirectResponse(f"{_path(study)}#trial-{trials[0].number}", 303)
+        return RedirectResponse(f"{study_path(study.name)}#trial-{trials[0].number}", 303)
     forms = [TrialForm.of(study.stored, each) for each in reversed(trials)]
-    return _changed(render(request, "_pending.html", name=study.name, forms=forms, further=0))
+    return mark_changed(render(request, "_pending.html", name=study.name, forms=forms, further=0))
 
 
 @router.post("/studies/{name}/trials/{number}/tell")
@@ -240,10 +257,10 @@ async def _submit(
             return _card(request, study, again, status)
         return await run_in_threadpool(lambda: render(request, "trial.html", status, **_trial(study, again)))
     if not is_partial(request):
-        return RedirectResponse(f"{_path(study)}/trials/{number}", 303)
+        return RedirectResponse(f"{study_path(study.name)}/trials/{number}", 303)
     if changed.state == "pending":
-        return _changed(_card(request, study, TrialForm.of(study.stored, changed)))
-    return _changed(render(request, "_result.html", name=study.name, trial=changed))
+        return mark_changed(_card(request, study, TrialForm.of(study.stored, changed)))
+    return mark_changed(render(request, "_result.html", name=study.name, trial=changed))
 
 
 def _card(request: Request, study: OpenStudy, form: TrialForm, status: int = 200) -> Response:
@@ -251,10 +268,7 @@ def _card(request: Request, study: OpenStudy, form: TrialForm, status: int = 200
 
 
 def _objective(choice: ObjectiveChoice, snapshot: Snapshot) -> dict[str, Any]:
-    """Return template values of the form of the objective.
-
-    If none was chosen, it is the study's own, with its radius or level on the sliders.
-    """
+    """Return template values of the form of the objective; if none was chosen, the study's own is on the sliders."""
     own = own_choice(snapshot.stored.spec)
     if own is not None and not choice.model_fields_set - {"tolerance"}:
         choice = own.model_copy(update={"objective": "own", "tolerance": choice.tolerance})
@@ -282,13 +296,3 @@ def _pending(snapshot: Snapshot) -> dict[str, Any]:
 def _trial(study: OpenStudy, form: TrialForm) -> dict[str, Any]:
     """Return template values of a trial's page."""
     return {"name": study.name, "form": form, "events": study.journal.read(trial=form.trial.number)}
-
-
-def _path(study: OpenStudy) -> str:
-    return f"/studies/{encode_segment(study.name)}"
-
-
-def _changed(response: Response) -> Response:
-    """Add the htmx event that refreshes the other parts of the page."""
-    response.headers["hx-trigger"] = "study-changed"
-    return response

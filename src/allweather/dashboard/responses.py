@@ -217,3 +217,19 @@ def _read(path: Path) -> tuple[bytes, bytes]:
 
 def _versioned(path: Path) -> str:
     return f"{path.stem}-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}{path.suffix}"
+
+
+def study_path(name: str) -> str:
+    """Return the path of a study's page.
+
+    Example:
+        >>> study_path("red wheat")
+        '/studies/red%20wheat'
+    """
+    return f"/studies/{encode_segment(name)}"
+
+
+def mark_changed(response: Response) -> Response:
+    """Add the htmx event that refreshes the other parts of the page."""
+    response.headers["hx-trigger"] = "study-changed"
+    return response

@@ -226,6 +226,26 @@ class AddIn(Model):
     )
 
 
+class ChangeIn(Model):
+    """What is different of a study from now on; what is not given stays."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"variables": {"order": {"upper": 200}}, "radius": 0.3}]})
+
+    variables: dict[str, dict[str, Any]] = Field(
+        default={}, description="`lower`, `upper`, `unit`, `add`, `remove` of each"
+    )
+    objective: str | dict[str, Any] | None = Field(default=None, description="the objective, as in a spec")
+    radius: Outcome | None = Field(default=None, description="of the objective's distance")
+    costs: dict[str, Outcome] | None = Field(default=None, description="of control sets, by variables: `ph, nh3`")
+    budget: Outcome | None = Field(default=None, description="of all trials together")
+
+
+class ChangeOut(Model):
+    """Settings that are different since a change: `name`, `before` and `after`, null for a default."""
+
+    changes: list[dict[str, Any]]
+
+
 class RecommendationOut(Model):
     """The decision with the best objective under the posterior."""
 

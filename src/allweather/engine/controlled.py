@@ -136,7 +136,7 @@ class ControlledEngine:
             side = next(side for side in sides if side.control == offer.control)
             split, _ = self.sides[offer.control.names]
             pending = [t for t in history.trials if t.state == "pending" and offer.control.names == set(t.decision)]
-            same = split.space.decisions.encode([trial.decision for trial in pending])
+            same = split.space.decisions.encode([trial.decision for trial in pending], outside=bool(history.changes))
             decision = offer.decision
             if offer.function is not None:
                 decision = keep_apart(decision, same, offer.function, side.search, side.belief.generator)
@@ -223,7 +223,7 @@ class ControlledEngine:
                 if shared is not None:
                     drawn[shared] = {name: row[name] for name in split.left}
             rows.append(row)
-        return box.encode(rows)
+        return box.encode(rows, outside=bool(history.changes))
 
 
 def _for_split(composition: Composition, split: Split, space: Space) -> Composition:

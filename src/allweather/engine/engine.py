@@ -251,7 +251,7 @@ class Engine:
         if self._fitted is not None and self._fitted[0] == history.version:
             return self._fitted[1]
         surrogate = self.parts.surrogate
-        last = next((trial for trial in reversed(history.trials) if trial.fitted is not None), None)
+        last = next((trial for trial in reversed(history.newest) if trial.fitted is not None), None)
         with self.watch("fit"):
             if last is not None and last.fitted is not None and last.revision == history.revision:
                 posterior = surrogate.resume(self._data(history), last.fitted)

@@ -85,7 +85,9 @@ class OutcomesEngine(Engine):
             decision = self.search.best(score, joint.generator).decision
             if self.cautious is not None:
                 return Plan.of(history.space, surely_feasible(joint, decision, self.search))._replace(fits=fits)
-            waiting = history.space.decisions.encode([t.decision for t in history.trials if t.state == "pending"])
+            waiting = history.space.decisions.encode(
+                [t.decision for t in history.trials if t.state == "pending"], outside=bool(history.changes)
+            )
             apart = keep_apart(decision, waiting.to(self.device), score, self.search, joint.generator)
             return Plan.of(history.space, apart)._replace(fits=fits)
 

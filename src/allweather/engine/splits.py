@@ -18,7 +18,6 @@ from allweather.space.variables import Context, Integer, Value
 from allweather.surrogates import Posterior
 from allweather.surrogates.observations import Observations
 from allweather.trials.history import History
-from allweather.trials.occasions import contexts_of_occasions
 
 ENOUGH = 5
 """Number of joint observations from which the joint law of contexts is learned."""
@@ -75,6 +74,7 @@ class SplitHistory(History):
             history.trials,
             history.revision,
             past=history.past,
+            changes=history.changes,
             split=split,
             outcomes=history.observations,
         )
@@ -85,14 +85,13 @@ class SplitHistory(History):
         assert self.split is not None
         assert self.outcomes is not None
         points, d = self.outcomes.joint[:, list(self.split.order)], self.space.decisions.columns
-        seen = left_alone(contexts_of_occasions(self.trials, self.space.variables), self.space.contexts)
+        seen = left_alone(self.happened, self.space.contexts)
         return Observations(points[:, :d], points[:, d:], self.outcomes.values, seen, self.outcomes.sds)
 
     @property
     def contexts_seen(self) -> int:
         """The smallest number of observations among the variables that are not controlled."""
-        rows = contexts_of_occasions(self.trials, self.space.variables)
-        counts = [sum(name in row for row in rows) for name in self.space.contexts]
+        counts = [sum(name in row for row in self.happened) for name in self.space.contexts]
         return min(counts) if counts else len(self.complete)
 
 

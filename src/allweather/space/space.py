@@ -49,14 +49,19 @@ class Box(Mapping[str, Variable]):
         """The dimension of this half of the unit cube."""
         return sum(variable.columns for _, variable in self.variables)
 
-    def encode(self, rows: Row | Sequence[Row]) -> Tensor:
-        """Encode rows of named values in the user's units (dictionaries or a DataFrame) as points (b, columns)."""
+    def encode(self, rows: Row | Sequence[Row], outside: bool = False) -> Tensor:
+        """Encode rows of named values in the user's units as points (b, columns).
+
+        Args:
+            rows: dictionaries or a DataFrame.
+            outside: whether values of earlier bounds or options are encoded too, outside the unit cube.
+        """
         import torch  # here and below, since values are checked without it
 
-        encoded = self.check(rows)
+        encoded = self.check(rows, outside)
         return torch.tensor(encoded, dtype=torch.float64).reshape(len(encoded), self.columns)
 
-    def encode_partly(self, row: Row) -> Tensor:
+    def encode_partly(self, row: Row, outside: bool = False) -> Tensor:
         """Encode some of the variables as a point (columns,), NaN where nothing is given.
 
         Example:
@@ -69,12 +74,14 @@ class Box(Mapping[str, Variable]):
             unit
             for name, variable in self.variables
             for unit in (
-                variable.encode(row[name], f"{self.role} {name}") if name in row else [math.nan] * variable.columns
+                variable.encode(row[name], f"{self.role} {name}", outside)
+                if name in row
+                else [math.nan] * variable.columns
             )
         ]
         return torch.tensor(units, dtype=torch.float64)
 
-    def check(self, rows: Row | Sequence[Row]) -> list[list[float]]:
+    def check(self, rows: Row | Sequence[Row], outside: bool = False) -> list[list[float]]:
         """Refuse rows that do not fit the variables; return their points as lists."""
         if hasattr(rows, "to_dict"):  # a pandas DataFrame, or one row of it
             rows = rows.to_dict("records") if getattr(rows, "ndim", 2) == 2 else rows.to_dict()
@@ -83,7 +90,7 @@ class Box(Mapping[str, Variable]):
         rows = [rows] if isinstance(rows, Mapping) else list(rows)
         for row in rows:
             require(isinstance(row, Mapping), f"{self.role}", f"be given by name ({', '.join(self)})", row)
-        return [self._encode_row(row) for row in rows]
+        return [self._encode_row(row, outside) for row in rows]
 
     def decode(self, points: Tensor) -> list[dict[str, Value]]:
         """Decode points (b, columns) of the unit cube to rows of named values in the user's units."""
@@ -111,12 +118,16 @@ class Box(Mapping[str, Variable]):
         require(fits, where, f"have shape (b, {self.columns})", tuple(points.shape))
         require(bool(points.isfinite().all()), where, "be finite", "NaN or infinity")
 
-    def _encode_row(self, row: Row) -> list[float]:
+    def _encode_row(self, row: Row, outside: bool) -> list[float]:
         mismatch = name_mismatch(self, row)
         if mismatch:
             variables = f"its variables are {', '.join(self) or 'none'}"
             raise InvalidInput(mismatch, where=self.role, received=dict(row), remedy=variables)
-        return [unit for name, variable in self.variables for unit in variable.encode(row[name], f"{self.role} {name}")]
+        return [
+            unit
+            for name, variable in self.variables
+            for unit in variable.encode(row[name], f"{self.role} {name}", outside)
+        ]
 
     def _decode_row(self, row: list[float]) -> dict[str, Value]:
         decoded, start = {}, 0

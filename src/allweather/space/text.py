@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from allweather._utils.formatting import LONGEST, number
@@ -22,19 +22,30 @@ def assignments(pairs: Sequence[str], variables: Mapping[str, Variable], option:
     """
     found: dict[str, Value] = {}
     for pair in pairs:
-        whole = [each for each in variables if pair.startswith(f"{each}=")]
-        name, equals, text = pair.partition("=")
-        if whole:  # a name may hold an equals sign
-            name = max(whole, key=len)
-            text = pair[len(name) + 1 :]
-        name = name.strip()
-        require(bool(equals), option, "be name=value, such as demand=3", pair)
-        require(len(name) <= LONGEST, option, f"name a variable in at most {LONGEST} characters", name)
-        if name not in variables:
-            raise unknown(option, name, variables)
+        name, text = split_assignment(pair, variables, option)
         require(name not in found, option, f"say {name} once", pair)
         found[name] = value(text, variables[name], f"{option} {name}=...")
     return found
+
+
+def split_assignment(pair: str, variables: Mapping[str, Variable], option: str) -> tuple[str, str]:
+    """Split `name=value` into a variable's name and the text of the value.
+
+    Example:
+        >>> split_assignment("demand=3", {"demand": Context(0, 9)}, "--context")
+        ('demand', '3')
+    """
+    whole = [each for each in variables if pair.startswith(f"{each}=")]
+    name, equals, text = pair.partition("=")
+    if whole:  # a name may hold an equals sign
+        name = max(whole, key=len)
+        text = pair[len(name) + 1 :]
+    name = name.strip()
+    require(bool(equals), option, "be name=value, such as demand=3", pair)
+    require(len(name) <= LONGEST, option, f"name a variable in at most {LONGEST} characters", name)
+    if name not in variables:
+        raise unknown(option, name, variables)
+    return name, text
 
 
 def value(text: str, variable: Variable, where: str) -> Value:
@@ -44,6 +55,45 @@ def value(text: str, variable: Variable, where: str) -> Value:
         return option_of(text, inner, where)
     found = number(text.strip(), where)
     return int(found) if isinstance(inner, Integer) and found.is_integer() else found
+
+
+def changes(entries: Iterable[tuple[str, str, str]], variables: Mapping[str, Variable]) -> dict[str, dict[str, Any]]:
+    """Parse changes of variables, each given by key, name and text, as tables of what is different.
+
+    Args:
+        entries: keys are `lower`, `upper`, `unit`, `add` and `remove`.
+        variables: by name.
+
+    Example:
+        >>> wood = {"wood": Choice("oak", "ash"), "size": Integer(1, 9)}
+        >>> changes([("add", "wood", "elm"), ("remove", "wood", "oak"), ("upper", "size", "12")], wood)
+        {'wood': {'add': ['elm'], 'remove': ['oak']}, 'size': {'upper': 12}}
+    """
+    tables: dict[str, dict[str, Any]] = {}
+    for key, name, text in entries:
+        where, table = f"{key} {name}", tables.setdefault(name, {})
+        variable = variables[name]
+        inner = variable.variable if isinstance(variable, Context) else variable
+        if key in ("add", "remove"):
+            if not isinstance(inner, Choice):
+                raise InvalidInput("has bounds and no options", where=where)
+            table.setdefault(key, []).append(
+                _new_option(text, inner) if key == "add" else option_of(text, inner, where)
+            )
+        else:
+            if isinstance(inner, Choice):
+                raise InvalidInput("has options, and neither bounds nor a unit", where=where)
+            table[key] = text.strip() if key == "unit" else value(text, variable, where)
+    return tables
+
+
+def _new_option(text: str, choice: Choice) -> Value:
+    """Return a further option: a number where all others are, else text."""
+    kinds = {type(option) for option in choice.options}
+    if not kinds <= {int, float}:
+        return text.strip()
+    found = number(text.strip(), "add")
+    return int(found) if kinds == {int} and found.is_integer() else found
 
 
 def option_of(text: str, choice: Choice, where: str) -> Value:

@@ -37,8 +37,14 @@ class Variable(ABC):
         return 1
 
     @abstractmethod
-    def encode(self, value: Any, where: str) -> list[float]:
-        """A legal value as unit-cube columns; an illegal one is refused by name."""
+    def encode(self, value: Any, where: str, outside: bool = False) -> list[float]:
+        """A legal value as unit-cube columns; an illegal one is refused by name.
+
+        Args:
+            value: in the user's units.
+            where: what errors call it.
+            outside: whether it may be a value of earlier bounds or options, which lies outside the unit cube.
+        """
 
     @abstractmethod
     def decode(self, unit: Sequence[float]) -> Value:
@@ -70,11 +76,13 @@ class Real(Variable):
         orders = math.log10(self.upper) - math.log10(self.lower) if self.log else 0.0
         require(orders <= MOST_ORDERS, "Real(log=True)", f"span at most {MOST_ORDERS} orders of magnitude", orders)
 
-    def encode(self, value: Any, where: str) -> list[float]:
+    def encode(self, value: Any, where: str, outside: bool = False) -> list[float]:
         """Position between the bounds."""
-        _require_inside(self, value, where)
+        if not outside:
+            _require_inside(self, value, where)
         low, high, at = (math.log(v) if self.log else float(v) for v in (self.lower, self.upper, value))
-        return [min(max((at - low) / (high - low), 0.0), 1.0)]
+        position = (at - low) / (high - low)
+        return [position if outside else min(max(position, 0.0), 1.0)]
 
     def to_unit(self, values: np.ndarray) -> np.ndarray:
         """Positions between the bounds, of numbers that are clipped to them."""
@@ -113,9 +121,10 @@ class Integer(Variable):
         exact = all(abs(bound) <= 2**53 for bound in bounds)
         require(exact, "Integer(lower=..., upper=...)", "be between -2**53 and 2**53", bounds, "shift or rescale it")
 
-    def encode(self, value: Any, where: str) -> list[float]:
+    def encode(self, value: Any, where: str, outside: bool = False) -> list[float]:
         """Position between the bounds."""
-        _require_inside(self, value, where)
+        if not outside:
+            _require_inside(self, value, where)
         require(value == int(value), where, "be a whole number", value)
         return [(int(value) - self.lower) / (self.upper - self.lower)]
 
@@ -141,8 +150,11 @@ class Choice(Variable):
     """
 
     options: tuple[Value, ...]
+    former: tuple[Value, ...] = field(default=(), repr=False, compare=False)
+    """Options that were removed from a study: trials with them inform the model, and none is proposed."""
 
     def __init__(self, *options: Value) -> None:
+        object.__setattr__(self, "former", ())
         options = tuple(own_type(option) for option in options)
         object.__setattr__(self, "options", options)
         for option in options:
@@ -156,14 +168,15 @@ class Choice(Variable):
 
     @property
     def columns(self) -> int:
-        """One column per option."""
-        return len(self.options)
+        """One column per option, removed ones included."""
+        return len(self.options) + len(self.former)
 
-    def encode(self, value: Any, where: str) -> list[float]:
-        """One-hot."""
-        known = np.ndim(value) == 0 and value in self.options
+    def encode(self, value: Any, where: str, outside: bool = False) -> list[float]:
+        """One-hot; -1 in the column of an option that was removed, which is as far from all others."""
+        known = np.ndim(value) == 0 and value in (*self.options, *(self.former if outside else ()))
         require(known, where, f"be one of {self.options}", value)
-        return [float(option == value) for option in self.options]
+        removed = [-1.0 if option == value else 0.0 for option in self.former]
+        return [float(option == value) for option in self.options] + removed
 
     def decode(self, unit: Sequence[float]) -> Value:
         """The option with the largest column."""
@@ -171,8 +184,20 @@ class Choice(Variable):
 
     def snap(self, units: Tensor) -> Tensor:
         """One-hot, at the largest column."""
-        largest = units.max(dim=-1, keepdim=True).indices  # the first among equals, as in `decode`
+        present = units[..., : len(self.options)]
+        largest = present.max(dim=-1, keepdim=True).indices  # the first among equals, as in `decode`
         return units.new_zeros(units.shape).scatter(-1, largest, 1)
+
+    def without(self, former: Sequence[Value]) -> Choice:
+        """The same choice after options were removed, which keep their columns.
+
+        Example:
+            >>> Choice("oak", "pine").without(["elm"]).encode("elm", "wood", outside=True)
+            [0.0, 0.0, -1.0]
+        """
+        made = Choice(*self.options)
+        object.__setattr__(made, "former", tuple(each for each in former if each not in self.options))
+        return made
 
 
 @dataclass(frozen=True, init=False)
@@ -196,9 +221,9 @@ class Context(Variable):
         """The wrapped variable's columns."""
         return self.variable.columns
 
-    def encode(self, value: Any, where: str) -> list[float]:
+    def encode(self, value: Any, where: str, outside: bool = False) -> list[float]:
         """The wrapped variable's encoding."""
-        return self.variable.encode(value, where)
+        return self.variable.encode(value, where, outside)
 
     def decode(self, unit: Sequence[float]) -> Value:
         """The wrapped variable's value."""

@@ -12,7 +12,7 @@ from allweather.serialization.fields import stored_fields
 from allweather.serialization.spaces import decode_space
 from allweather.storage.memory import MemoryJournal, require_name
 from allweather.storage.migrations import VERSION
-from allweather.storage.storage import stored_outcomes, stored_space
+from allweather.storage.settings import Settings
 from allweather.trials.events import Event
 from allweather.trials.imported import check_events
 from allweather.trials.validation import Validator
@@ -80,7 +80,7 @@ def _check_study(document: Any, name: str, written: Sequence[Event]) -> None:
         require(same, f"{where}: {key}", f"be {said.get(key)!r}, as the study says", spec.get(key))
     if spec is not None and "expire" in spec:
         require_number(spec["expire"], f"{where}: expire", above=0)
-    space = stored_space(document, name)
+    space = Settings(document, name).readable_space()
     if space is None:
         if spec is not None:
             decode_space(stored_fields(spec, where)["variables"], where)  # says what is wrong with it
@@ -89,7 +89,7 @@ def _check_study(document: Any, name: str, written: Sequence[Event]) -> None:
         row.get("cost") is not None for event in written if event.kind == "asked" for row in [event.payload]
     )
     place = "import_lines(lines=...) line {}".format
-    validator = Validator(space, controlled, stored_outcomes(document))
+    validator = Validator(space, controlled, Settings(document, name).outcomes)
     check_events(written, validator, lambda event: place(event.number + 1))
 
 
@@ -107,12 +107,14 @@ def _event(row: dict[str, Any], number: int) -> Event:
     known = {"number", "kind", "trial", "at", "worker", "payload"}
     require(set(row) == known, where, f"have exactly {sorted(known)}", sorted(row))
     require(row["number"] == number, where, f"be number {number}", row["number"])
-    kinds = ("asked", "told", "added", "corrected", "expired")
+    kinds = ("asked", "told", "added", "corrected", "expired", "changed")
     require(row["kind"] in kinds, where, f"be one of {', '.join(kinds)}", row["kind"])
     trial, at, worker = row["trial"], row["at"], row["worker"]
     require(isinstance(row["payload"], dict), where, "have a payload that is an object", row["payload"])
     counted = isinstance(trial, int) and not isinstance(trial, bool) and trial >= 0
-    require(counted or (trial is None and row["kind"] == "added"), where, "name a trial by its number", trial)
+    require(
+        counted or (trial is None and row["kind"] in ("added", "changed")), where, "name a trial by its number", trial
+    )
     require(is_number(at) and math.isfinite(at), where, "have a time in seconds", at)
     require(isinstance(worker, str) and len(worker) <= 200, where, "have a worker of up to 200 characters", worker)
     return Event(row["kind"], row["payload"], trial, number, at, worker)

@@ -78,11 +78,13 @@ class Journal:
             text = connection.execute(sa.select(studies.c.recipe).where(studies.c.id == self._study)).scalar_one()
         return dict(json.loads(text))
 
-    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
-        """The events since number `after`, in order; only those about a trial, if one is given."""
+    def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
+        """The events since number `after`, in order; only those about a trial or of a kind, if one is given."""
         chosen = sa.select(events).where(events.c.study == self._study, events.c.number > after)
         if trial is not None:
             chosen = chosen.where(events.c.trial == trial)
+        if kind is not None:
+            chosen = chosen.where(events.c.kind == kind)
         with self._database.reading() as connection:
             rows = connection.execute(chosen.order_by(events.c.number)).all()
         return [_event(row, self.name) for row in rows]
@@ -104,8 +106,8 @@ class Journal:
         """Write events, all or none, by a writer that has seen the first `seen` ones; return them numbered.
 
         Raises:
-            Conflict: an event came in between that concerns them: another trial asked for or added where one is asked
-                for or added, or anything about a trial that they are about.
+            Conflict: an event came in between that concerns them: another trial asked for or added, or a change of the
+                study, where there is one among them, or anything about a trial that they are about.
         """
         texts = [_written(event.payload) for event in written]
         with self._database.writing() as connection:

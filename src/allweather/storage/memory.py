@@ -20,9 +20,10 @@ class MemoryJournal:
         self.name, self.recipe, self.key = name, recipe or {}, uuid.uuid4().hex
         self._events: list[Event] = []
 
-    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
-        """The events since number `after`."""
-        return [event for event in self._events[after:] if trial is None or event.trial == trial]
+    def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
+        """The events since number `after`; only those about a trial or of a kind, if one is given."""
+        found = [event for event in self._events[after:] if trial is None or event.trial == trial]
+        return found if kind is None else [event for event in found if event.kind == kind]
 
     def append(self, seen: int, events: Sequence[Event]) -> list[Event]:
         """Write events; return them numbered."""

@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from allweather.space import Space
+from allweather.space.changes import changed_space
 from allweather.storage.export import event_line, header_line
 from allweather.storage.journal import Journal
+from allweather.storage.settings import Settings
 from allweather.trials.events import Event
 from allweather.trials.replay import apply_event
 from allweather.trials.trial import Trial
@@ -25,7 +28,7 @@ def salvage_lines(journal: Journal) -> tuple[list[str], list[int]]:
         journal: of the study.
     """
     found, lost = journal.read_readable()
-    kept, skipped = _applicable(found)
+    kept, skipped = _applicable(found, Settings(_document(journal), journal.name).readable_space())
     lines = [header_line(journal.name, _document(journal)), *(event_line(event) for event in kept)]
     return lines, sorted([*lost, *skipped])
 
@@ -37,7 +40,7 @@ def _document(journal: Journal) -> dict[str, Any]:
         return {}
 
 
-def _applicable(events: Iterable[Event]) -> tuple[list[Event], list[int]]:
+def _applicable(events: Iterable[Event], space: Space | None) -> tuple[list[Event], list[int]]:
     """Return the events that follow from those before them, renumbered, and the numbers of the others."""
     trials: list[Trial] = []
     numbers: dict[int, int] = {}
@@ -45,6 +48,8 @@ def _applicable(events: Iterable[Event]) -> tuple[list[Event], list[int]]:
     skipped: list[int] = []
     for event in events:
         try:
+            if event.kind == "changed" and space is not None:
+                space = changed_space(space, event.payload.get("variables", {}))
             renumbered = _renumbered(event, trials, numbers)
             json.dumps(renumbered.payload, allow_nan=False)
         except TROUBLE:
@@ -55,6 +60,8 @@ def _applicable(events: Iterable[Event]) -> tuple[list[Event], list[int]]:
 
 
 def _renumbered(event: Event, trials: list[Trial], numbers: dict[int, int]) -> Event:
+    if event.kind == "changed":
+        return event
     if event.kind not in ("asked", "added"):
         place = numbers[event.trial if event.trial is not None else -1]
         trials[place] = apply_event(trials[place], event)

@@ -28,8 +28,8 @@ class Writable(Protocol):
     def last(self) -> int:
         """The number of the newest event."""
 
-    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
-        """The events since number `after`, or those of them about a trial."""
+    def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
+        """The events since number `after`, or those of them about a trial or of a kind."""
 
     def append(self, seen: int, events: Sequence[Event]) -> list[Event]:
         """Write events, or fail with `Conflict` if the first `seen` are not all that matter; return them numbered."""
@@ -72,6 +72,16 @@ class Session:
                 ) from trouble
             return self._replay.history
 
+    @property
+    def replayed(self) -> History:
+        """All that has happened as far as it was read before."""
+        return self._replay.history
+
+    def settings(self) -> History:
+        """The history, read again only where the study was changed since: trials may be missing in it."""
+        newer = self.journal.last > self._replay.seen and self.journal.read(self._replay.seen, kind="changed")
+        return self.history if newer else self._replay.history
+
     def decide(self, choose: Callable[[History], Sequence[Event]]) -> list[Trial]:
         """Write the events that `choose` makes of the history; after a conflict it chooses again.
 
@@ -82,6 +92,8 @@ class Session:
             while True:
                 self._expire_overdue()
                 events = choose(self.history)
+                if not events:
+                    return []
                 self._replay.after(numbered(events, self._replay.seen))  # what cannot be replayed is not written
                 try:
                     written = self.journal.append(self._replay.seen, events)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from allweather.space import Space
 from allweather.storage.database import Database
 from allweather.storage.journal import Journal, damaged
-from allweather.storage.storage import Storage, require_same_study
+from allweather.storage.storage import Storage
 from allweather.trials.events import Event
 
 
@@ -30,12 +29,12 @@ class SharedJournal(Journal):
         self._by_trial: dict[int, list[Event]] = {}
         self._reading = threading.Lock()
 
-    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
-        """Return the events since number `after`, in order; only those about a trial, if one is given."""
+    def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
+        """Return the events since number `after`, in order; only those about a trial or of a kind, if one is given."""
         with self._reading:
             self._keep(super().read(len(self._events)))
             found = self._events[after:] if trial is None else self._by_trial.get(trial, [])
-            return [event for event in found if event.number > after]
+            return [event for event in found if event.number > after and kind in (None, event.kind)]
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
         """Write events, all or none, and keep those that follow the events read so far."""
@@ -74,22 +73,8 @@ class SharedStorage(Storage):
     gate: AbstractContextManager[Any] = field(kw_only=True, default_factory=nullcontext)
     """Entered by whoever holds the turn, before it computes."""
 
-    def journal(
-        self,
-        name: str,
-        description: Mapping[str, str],
-        recipe: Mapping[str, Any] | None = None,
-        space: Space | None = None,
-    ) -> Journal:
-        """Return the open journal, if the description is that of its study.
-
-        Args:
-            name: of the study.
-            description: what must be the same as when the study was created.
-            recipe: not used: the study exists.
-            space: its variables.
-        """
-        require_same_study(self.shared, description, space)
+    def find(self, name: str) -> Journal | None:
+        """Return the open journal."""
         return _Gated(self.shared, self.gate)
 
 
@@ -100,8 +85,8 @@ class _Gated(Journal):
         super().__init__(shared._database, shared._study, shared.name)
         self._shared, self._gate = shared, gate
 
-    def read(self, after: int = 0, trial: int | None = None) -> list[Event]:
-        return self._shared.read(after, trial)
+    def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
+        return self._shared.read(after, trial, kind)
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
         return self._shared.append(seen, written)

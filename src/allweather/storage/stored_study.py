@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from allweather.errors import StorageError
-from allweather.serialization.checks import below
-from allweather.serialization.fields import stored_fields
-from allweather.serialization.legacy import space_of
-from allweather.serialization.spaces import decode_space
 from allweather.space import Space
 from allweather.space.variables import Value
 from allweather.storage.database import Database
 from allweather.storage.journal import Journal
 from allweather.storage.session import Session
-from allweather.storage.storage import stored_outcomes
+from allweather.storage.settings import Settings
 from allweather.trials.history import History
 from allweather.trials.validation import Validator
 
@@ -26,12 +21,11 @@ class StoredStudy:
     """A journal, the variables it is about, and what can be written into it."""
 
     journal: Journal
-    spec: Mapping[str, Any] | None
-    """What the study is made of, as the fields of a `Spec`, where it has a plain form."""
-    direction: str
-    space: Space
     session: Session
-    validator: Validator
+    made: Settings
+    """What the study was created with."""
+    controlled: bool
+    """Whether control sets decide which variables are decisions."""
 
     @classmethod
     def open(cls, url: str, name: str) -> StoredStudy:
@@ -41,21 +35,39 @@ class StoredStudy:
     @classmethod
     def of(cls, journal: Journal) -> StoredStudy:
         """The study that a journal is about."""
-        made = _made(journal)
-        said, stored = made.get("study", {}), made.get("recipe")
-        fields = None if stored is None else stored_fields(stored, journal.name)
-        variables = made.get("variables") if fields is None else fields["variables"]
-        if variables is not None:
-            space = decode_space(variables, below(journal.name, "variables"))
-        else:
-            space = space_of(said.get("space", ""))
-        outcomes = stored_outcomes(made)
-        session = Session(journal, History(space, 1, outcome_names=outcomes))
-        controlled = "control" in (fields or {}) or any(trial.cost is not None for trial in session.history.trials)
+        made = Settings.of(journal, ())
+        session = Session(journal, History(made.first, 1, outcome_names=made.outcomes))
+        _ = made.fields  # what cannot be read raises here
+        controlled = "control" in (made.fields or {}) or any(trial.cost is not None for trial in session.history.trials)
         if controlled:
-            session = Session(journal, History(space, 1, whole=space.joint))
-        validator = Validator(space, controlled, outcomes)
-        return cls(journal, fields, said.get("direction", "maximize"), space, session, validator)
+            session = Session(journal, History(made.first, 1, whole=made.first.joint))
+        return cls(journal, session, made, controlled)
+
+    @property
+    def settings(self) -> Settings:
+        """What the study is made of, after the changes that were read so far."""
+        changes = self.session.replayed.changes
+        return replace(self.made, changes=tuple(change.fields for change in changes)) if changes else self.made
+
+    @property
+    def spec(self) -> Mapping[str, Any] | None:
+        """What the study is made of, as the fields of a `Spec`, where it has a plain form."""
+        return self.settings.fields
+
+    @property
+    def direction(self) -> str:
+        """`maximize` or `minimize`."""
+        return self.made.identity.get("direction", "maximize")
+
+    @property
+    def space(self) -> Space:
+        """The variables, after the changes that were read so far."""
+        return self.session.replayed.space
+
+    @property
+    def validator(self) -> Validator:
+        """What checks reports, after all changes of the study."""
+        return Validator.of(self.session.settings(), self.controlled)
 
     def done(self, trial: int, said: Mapping[str, Value]) -> dict[str, Value] | None:
         """What was really done, where something was said about it; the rest is as it was planned."""
@@ -79,14 +91,3 @@ class StoredStudy:
     def history(self) -> History:
         """All trials."""
         return self.session.history
-
-
-def _made(journal: Journal) -> dict[str, Any]:
-    """What a study was made with, unless somebody has written something else there."""
-    try:
-        made = journal.recipe
-    except (ValueError, TypeError, RecursionError):
-        made = {"study": None}
-    if not isinstance(made.get("study", {}), dict) or not isinstance(made.get("recipe"), dict | None):
-        raise StorageError(f"{journal.name}: what it was made with must be a JSON object, and is not: restore a copy")
-    return made

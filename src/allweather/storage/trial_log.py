@@ -29,7 +29,11 @@ class TrialLog:
     """The trials of a study, and how results are reported; every report is an event of its journal."""
 
     _session: Session
-    _validator: Validator
+
+    @property
+    def _validator(self) -> Validator:
+        """What checks reports, after all changes of the study."""
+        raise NotImplementedError
 
     def tell(
         self,

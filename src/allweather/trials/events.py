@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ class Event:
     """Something that happened in a study."""
 
     kind: str
-    """`asked`, `added`, `told`, `corrected` or `expired`."""
+    """`asked`, `added`, `told`, `corrected`, `expired`, or `changed` where the study itself was."""
     payload: dict[str, Any]
     trial: int | None = None
     """The trial it is about, where it is about one."""
@@ -41,6 +41,11 @@ class Event:
         """A pending trial was given up."""
         return cls("expired", {}, number)
 
+    @classmethod
+    def changed(cls, fields: Mapping[str, Any]) -> Event:
+        """The study was changed: the fields of its spec that are different, and of each variable what is."""
+        return cls("changed", dict(fields))
+
     def parsed(self) -> tuple[Trial, ...]:
         """The trials that were asked for or added."""
         if self.trials:
@@ -51,5 +56,5 @@ class Event:
 
 def concerns(kind: str, trial: int | None, written: Sequence[Event]) -> bool:
     """Whether an event that came in between matters for those about to be written."""
-    new = {"asked", "added"}
+    new = {"asked", "added", "changed"}
     return any((kind in new and event.kind in new) or (trial is not None and trial == event.trial) for event in written)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from allweather.errors import require, require_count
 from allweather.space import Box, Space
+from allweather.space.changes import changed_space, contains
+from allweather.trials.changes import Change
 from allweather.trials.occasions import by_occasion, contexts_of_occasions
-from allweather.trials.trial import Trial
+from allweather.trials.trial import Row, Trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +37,8 @@ class History:
     """All variables side by side, where control sets decide which of them are decisions."""
     past: int | None = None
     """The number of complete trials after which it was cut, where it is an earlier part of a history."""
+    changes: tuple[Change, ...] = ()
+    """Changes of the study so far; trials may lie outside the present bounds then."""
     outcome_names: tuple[str, ...] = ()
     """The names of several outcomes; empty where there is one, which needs no name."""
 
@@ -50,6 +54,26 @@ class History:
     def added(self, trials: list[Trial]) -> History:
         """Return the history with past data added."""
         return replace(self, trials=(*self.trials, *trials), revision=self.revision + 1)
+
+    def changed(self, fields: Mapping[str, Any]) -> History:
+        """Return the history after a change of the study."""
+        space = changed_space(self.space, fields.get("variables", {}))
+        whole = None if self.whole is None else space.joint
+        changes = (*self.changes, Change(len(self.trials), fields, self.space))
+        return replace(self, space=space, whole=whole, changes=changes, revision=self.revision + 1)
+
+    @property
+    def newest(self) -> tuple[Trial, ...]:
+        """The trials since the last change: hyperparameters of earlier ones are about other bounds."""
+        return self.trials[self.changes[-1].trials :] if self.changes else self.trials
+
+    @property
+    def happened(self) -> list[Row]:
+        """One context for each occasion, from which their law is learned: those within the present bounds."""
+        return self._allowed(contexts_of_occasions(self.trials, self.space.variables))
+
+    def _allowed(self, rows: list[Row]) -> list[Row]:
+        return [row for row in rows if contains(self.space.variables, row)] if self.changes else rows
 
     def find(self, trial: Trial | int) -> Trial:
         """Return the current state of a trial."""
@@ -90,6 +114,8 @@ class History:
     @property
     def contexts_seen(self) -> int:
         """Number of contexts that their law is learned from: those of one occasion count once."""
+        if self.changes:
+            return len(self._allowed(contexts_of_occasions(self.complete, self.space.variables)))
         return len(by_occasion(self.complete))
 
     @cached_property
@@ -102,13 +128,13 @@ class History:
         rows = [(trial.decision, trial.context, value) for trial in self.complete for value in trial.values]
         errors = _standard_errors(self.complete)
         values = torch.tensor([self.sign * value for _, _, value in rows], dtype=torch.float64)
+        outside = bool(self.changes)
         if self.whole is not None:
-            points = self.whole.encode([{**decision, **(context or {})} for decision, context, _ in rows])
+            points = self.whole.encode([{**decision, **(context or {})} for decision, context, _ in rows], outside)
             return Observations(points, points[:, :0], values, points[:0, :0], errors)
-        decisions = self.space.decisions.encode([decision for decision, _, _ in rows])
-        contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None])
-        happened = contexts_of_occasions(self.trials, self.space.variables)
-        return Observations(decisions, contexts, values, self.space.contexts.encode(happened), errors)
+        decisions = self.space.decisions.encode([decision for decision, _, _ in rows], outside)
+        contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None], outside)
+        return Observations(decisions, contexts, values, self.space.contexts.encode(self.happened), errors)
 
     def table(self) -> pd.DataFrame:
         """Return one row per trial and one column per variable; `value` is the mean of its outcomes.
@@ -158,7 +184,8 @@ class History:
         return self._joint(pending, reference, generator), self._joint(failed, reference, generator)
 
     def _joint(self, trials: list[Trial], reference: Reference, generator: Generator) -> Tensor:
-        decisions = self.space.decisions.encode([trial.decision for trial in trials])
+        outside = bool(self.changes)
+        decisions = self.space.decisions.encode([trial.decision for trial in trials], outside)
         if not trials:
             return decisions.new_zeros(0, decisions.shape[1] + reference.points.shape[1])
         import torch
@@ -168,9 +195,9 @@ class History:
         contexts = reference.points[[int(places[first[trial.occasion or trial.number]]) for trial in trials]].clone()
         for row, trial in enumerate(trials):
             if trial.context is not None and contexts.shape[1]:
-                contexts[row] = self.space.contexts.encode(trial.context)[0]
+                contexts[row] = self.space.contexts.encode(trial.context, outside)[0]
             elif trial.partial is not None:
-                known = self.space.contexts.encode_partly(trial.partial)
+                known = self.space.contexts.encode_partly(trial.partial, outside)
                 contexts[row] = torch.where(known.isnan(), contexts[row], known)
         return torch.cat([decisions, contexts], 1)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from allweather.errors import InvalidInput, is_number, require
 from allweather.trials.events import Event
+from allweather.trials.history import History
 from allweather.trials.replay import apply_event, events_of
 from allweather.trials.reports import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Results, decode_results
@@ -26,6 +27,9 @@ def check_events(events: Iterable[Event], validator: Validator, place: Callable[
     trials: list[Trial] = []
     for event in events:
         try:
+            if event.kind == "changed":
+                validator = _changed(event, trials, validator)
+                continue
             _check(event, trials, validator)
         except InvalidInput as error:
             raise error.within(place(event)) from None
@@ -43,6 +47,13 @@ def restored_events(trials: Sequence[Trial], validator: Validator) -> list[Event
     events = events_of(trials)
     check_events(events, validator, lambda event: "Study.restore(trials=...)")
     return events
+
+
+def _changed(event: Event, trials: Sequence[Trial], validator: Validator) -> Validator:
+    """Return the validator after a change of the study, whose variables must allow it."""
+    require(event.trial is None, "trial", "not be named by a change of the study", event.trial)
+    known = History(validator.space, 1, tuple(trials), outcome_names=validator.outcomes, changes=validator.changes)
+    return Validator.of(known.changed(event.payload), validator.controlled)
 
 
 def _check(event: Event, trials: list[Trial], validator: Validator) -> None:

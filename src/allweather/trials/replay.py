@@ -25,9 +25,14 @@ class Replay:
     def after(self, events: Iterable[Event]) -> Replay:
         """Return the replay with further events."""
         seen, asked_at = self.seen, dict(self.asked_at)
-        trials, revision = list(self.history.trials), self.history.revision
+        trials, history = list(self.history.trials), self.history
+        revision = history.revision
         for event in events:
             seen = event.number
+            if event.kind == "changed":
+                history = replace(history, trials=tuple(trials), revision=revision).changed(event.payload)
+                revision = history.revision
+                continue
             if event.kind == "asked":
                 asked_at[len(trials)] = event.at
                 trials.append(_next(event, len(trials)))
@@ -42,7 +47,7 @@ class Replay:
                 trials[place] = event.trials[0] if event.trials else apply_event(trials[place], event)
         if seen == self.seen:
             return self
-        return Replay(replace(self.history, trials=tuple(trials), revision=revision), seen, asked_at)
+        return Replay(replace(history, trials=tuple(trials), revision=revision), seen, asked_at)
 
     def overdue(self, now: float, expire: float) -> list[int]:
         """Pending trials that were asked for more than `expire` seconds ago: their worker is presumed dead."""

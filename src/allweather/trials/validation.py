@@ -9,6 +9,7 @@ from typing import Any
 
 from allweather.errors import InvalidInput, require
 from allweather.space import Box, Space
+from allweather.trials.changes import Change, space_since
 from allweather.trials.events import Event
 from allweather.trials.history import History
 from allweather.trials.reports import occasion_name, reported_outcomes, standard_errors
@@ -32,6 +33,13 @@ class Validator:
     """Whether control sets decide which variables are decisions."""
     outcomes: tuple[str, ...] = ()
     """The names of several outcomes; empty where there is one."""
+    changes: tuple[Change, ...] = ()
+    """Changes of the study: reports about a trial may lie in any bounds since it was asked for or added."""
+
+    @classmethod
+    def of(cls, history: History, controlled: bool) -> Validator:
+        """Return the validator of a study after its history."""
+        return cls(history.space, controlled, history.outcome_names, history.changes)
 
     def told(
         self,
@@ -57,7 +65,7 @@ class Validator:
 
         def say(trial: Trial) -> Event:
             checked = self._checked(trial, context, decision)
-            if trial.context is None and not len(self._space_of(trial).contexts):
+            if trial.context is None and not len(self.space_of(trial).contexts):
                 checked["context"] = {}
             return Event("told", {**checked, "values": list(values), "failed": failed, **further}, trial.number)
 
@@ -143,6 +151,7 @@ class Validator:
     ) -> Callable[[History], list[Event]]:
         """Check rows of past data; variables in `left` were not controlled then."""
         reader, space = RowReader(columns, blank, occasion, self.outcomes), self.space
+        rows = [Line(f"row {n}", each) if isinstance(each, dict) else each for n, each in enumerate(lines, start=1)]
         require(not isinstance(left, str), "Study.add(left=...)", "be a list of names", left)
         left = tuple(left)
         if left:
@@ -150,10 +159,11 @@ class Validator:
             strange = [name for name in left if name not in space.variables]
             require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
             space = space.controlling([name for name in space.decisions if name not in left])
-        rows = [Line(f"row {n}", each) if isinstance(each, dict) else each for n, each in enumerate(lines, start=1)]
         entries = [reader.read(line, self._space_left(line.cells, space)) for line in rows]
 
         def choose(history: History) -> list[Event]:
+            if len(history.changes) != len(self.changes):  # the study was changed in between
+                return Validator.of(history, self.controlled).added(lines, left, columns, blank, occasion)(history)
             trials = [
                 Trial(len(history.trials) + place, **entry._asdict(), asked=False)
                 for place, entry in enumerate(entries)
@@ -173,16 +183,17 @@ class Validator:
         left = [name for name in row["left"].split(", ") if name in space.variables]
         return self.space.controlling([name for name in self.space.variables if name not in left])
 
-    def _space_of(self, trial: Trial) -> Space:
+    def space_of(self, trial: Trial) -> Space:
         """The variables as this trial split them."""
-        return self.space.controlling(list(trial.decision)) if self.controlled else self.space
+        space = space_since(self.changes, self.space, trial.number)
+        return space.controlling(list(trial.decision)) if self.controlled else space
 
     def _checked(self, trial: Trial, context: Row | None, decision: Row | None) -> dict[str, Any]:
         """A context and a decision as plain rows, refused where they do not fit the variables.
 
         With some variables of the context it is `partial`, unless the others were told before.
         """
-        space, checked = self._space_of(trial), dict[str, Any]()
+        space, checked = self.space_of(trial), dict[str, Any]()
         if context is not None and hasattr(context, "to_dict"):  # a row of a DataFrame
             context = dict(context.to_dict())
         if context and isinstance(context, Mapping):

@@ -26,13 +26,15 @@ def listed(region: Region) -> np.ndarray | None:
 
 
 def _levels(variable: Variable) -> int:
+    if isinstance(variable, Choice):
+        return len(variable.options)
     return variable.upper - variable.lower + 1 if isinstance(variable, Integer) else variable.columns
 
 
 def _column(variable: Variable) -> np.ndarray:
     """All legal columns (levels, columns) of an Integer or a Choice."""
     if isinstance(variable, Choice):
-        return np.eye(variable.columns)
+        return np.eye(variable.columns)[: len(variable.options)]
     steps = _levels(variable) - 1
     return np.arange(steps + 1)[:, None] / steps
 
@@ -60,7 +62,7 @@ def _single(region: Region, points: np.ndarray) -> list[np.ndarray]:
     copies, start = [], 0
     for variable in region.box.values():
         if isinstance(variable, Choice):
-            for option in np.eye(variable.columns):
+            for option in _column(variable):
                 copies.append(points.copy())
                 copies[-1][:, start : start + variable.columns] = option
         elif isinstance(variable, Integer):
