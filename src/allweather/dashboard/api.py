@@ -13,7 +13,6 @@ from allweather.dashboard.schemas import (
     AddIn,
     AskIn,
     ChangeIn,
-    ChangeOut,
     CorrectIn,
     CurrentStudy,
     FigureOut,
@@ -85,10 +84,13 @@ def study(study: CurrentStudy) -> StudyOut:
 
 
 @one.patch("", tags=["studies"], responses=WRITES)
-async def change(request: Request, study: CurrentStudy, given: ChangeIn) -> ChangeOut:
-    """Change bounds, options, objective, radius, costs or budget from now on; all trials stay."""
+async def change(request: Request, study: CurrentStudy, given: ChangeIn) -> dict[str, list[dict[str, Any]]]:
+    """Change bounds, options, objective, radius, costs or budget from now on; all trials stay.
+
+    Returns `changes`: name, value before and value after of each setting that is different, null for a default.
+    """
     found = await study.ask(lambda loaded: loaded.change(**change_arguments(given.model_dump())), request)
-    return ChangeOut(changes=[each.to_dict() for each in found])
+    return {"changes": [each.to_dict() for each in found]}
 
 
 @one.get("/trials", tags=["trials"])

@@ -240,12 +240,6 @@ class ChangeIn(Model):
     budget: Outcome | None = Field(default=None, description="of all trials together")
 
 
-class ChangeOut(Model):
-    """Settings that are different since a change: `name`, `before` and `after`, null for a default."""
-
-    changes: list[dict[str, Any]]
-
-
 class RecommendationOut(Model):
     """The decision with the best objective under the posterior."""
 
