@@ -38,3 +38,11 @@ def test_what_does_not_fit_is_refused(kiosk, words, says):
 def test_bounds_need_no_torch(kiosk, monkeypatch):
     monkeypatch.setitem(sys.modules, "allweather.study", None)  # importing it would fail
     assert "order upper: 100 -> 150.0" in kiosk("change", "--upper", "order=150").out
+
+
+def test_earlier_trials_are_told_by_the_bounds_they_had(kiosk):
+    kiosk("ask")
+    kiosk("change", "--upper", "order=1", "--upper", "demand=50")
+    assert "order = 80" in kiosk("tell", 0, 3, "--decision", "order=80", "--context", "demand=60").out
+    kiosk("ask")
+    assert "[0, 1]" in kiosk("tell", 1, 3, "--decision", "order=80", "--context", "demand=6", code=2).err

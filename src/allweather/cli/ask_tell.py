@@ -113,7 +113,7 @@ def tell(
     Example: allweather tell 7 42.5 --context demand=31
     """
     stored = shared.stored()
-    variables, names = stored.space.variables, stored.validator.outcomes
+    variables, names = stored.space_of(trial).variables, stored.validator.outcomes
     event = stored.validator.told(
         read_values(values, names),
         _assigned(context, variables, "--context"),
@@ -142,7 +142,7 @@ def correct(
     Example: allweather correct 7 24.5
     """
     stored = shared.stored()
-    variables = stored.space.variables
+    variables = stored.space_of(trial).variables
     told = read_values(values, stored.validator.outcomes)
     observed = stored.happened(trial, _assigned(context, variables, "--context") or {})
     realised = stored.done(trial, _assigned(decision, variables, "--decision") or {})

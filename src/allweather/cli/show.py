@@ -67,7 +67,7 @@ def _print_study(stored: StoredStudy, trials: tuple[Trial, ...]) -> None:
 
 def _table(stored: StoredStudy, trials: tuple[Trial, ...]) -> Table:
     names = list(stored.space.variables)
-    cost = ["cost"] if stored.validator.controlled else []
+    cost = ["cost"] if stored.controlled else []
     headings = [escape(clean(heading(name, variable))) for name, variable in stored.space.variables.items()]
     table = Table("trial", "state", *headings, *cost, "value")
     for trial in trials:

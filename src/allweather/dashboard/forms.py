@@ -282,13 +282,14 @@ PostedForm = Annotated[Form, Depends(posted_form)]
 def context_fields(study: OpenStudy) -> list[Field]:
     """Return the fields for a context that is known before the decision; none with control sets."""
     stored = study.stored
-    contexts = [] if stored.validator.controlled else stored.space.contexts.items()
+    contexts = [] if stored.controlled else stored.space.contexts.items()
     return [Field.of("context", name, variable, {}) for name, variable in contexts]
 
 
 def space_of(study: StoredStudy, trial: Trial) -> Space:
     """Return the variables with the split into decisions and contexts of this trial."""
-    return study.space.controlling(list(trial.decision)) if study.validator.controlled else study.space
+    space = study.space_of(trial.number)
+    return space.controlling(list(trial.decision)) if study.controlled else space
 
 
 def _exact(value: Any) -> str:

@@ -135,7 +135,7 @@ def upload(request: Request, study: CurrentStudy, first: int | None = None, last
 @router.post("/studies/{name}/add")
 async def add(request: Request, study: CurrentStudy, form: PostedForm) -> Response:
     """Show the columns of a table, or add it once they are chosen."""
-    values: dict[str, Any] = {"name": study.name, "controlled": study.stored.validator.controlled}
+    values: dict[str, Any] = {"name": study.name, "controlled": study.stored.controlled}
     columns = study.stored.space, study.stored.validator.outcomes
     try:
         table = await run_in_threadpool(lambda: TableForm.of(*columns, form.fields))
@@ -215,7 +215,7 @@ async def ask(request: Request, study: CurrentStudy, form: PostedForm) -> Respon
     """Ask for trials, and show their forms, the newest first."""
 
     def task(loaded: Study) -> list[Trial]:
-        contexts = {} if study.stored.validator.controlled else loaded.space.contexts
+        contexts = {} if study.stored.controlled else loaded.space.contexts
         together = bool(form.fields.get("same_context"))
         return loaded.ask(form.count(), context=form.row("context", contexts), same_context=together)
 

@@ -87,7 +87,7 @@ class Snapshot:
     @property
     def controlled(self) -> bool:
         """Whether the study has control sets."""
-        return self.stored.validator.controlled
+        return self.stored.controlled
 
     @property
     def spent(self) -> float | None:

@@ -12,6 +12,7 @@ from allweather.storage.database import Database
 from allweather.storage.journal import Journal
 from allweather.storage.session import Session
 from allweather.storage.settings import Settings
+from allweather.trials.changes import space_since
 from allweather.trials.history import History
 from allweather.trials.validation import Validator
 
@@ -68,6 +69,11 @@ class StoredStudy:
     def validator(self) -> Validator:
         """What checks reports, after all changes of the study."""
         return Validator.of(self.session.settings(), self.controlled)
+
+    def space_of(self, trial: int) -> Space:
+        """The variables with all bounds and options that reports about a trial may have."""
+        known = self.session.replayed
+        return space_since(known.changes, known.space, trial)
 
     def done(self, trial: int, said: Mapping[str, Value]) -> dict[str, Value] | None:
         """What was really done, where something was said about it; the rest is as it was planned."""
