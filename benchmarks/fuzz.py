@@ -1,17 +1,20 @@
 """Random worst cases, studies and command lines: nothing but right values and clear refusals.
 
-python -m benchmarks fuzz --cases 100000 --studies 10000 --lines 10000
+python -m benchmarks fuzz --cases 100000 --studies 10000 --lines 10000 --results fuzz.jsonl
 """
 
 import argparse
+import json
 import os
 import sys
 import tempfile
 import time
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
+
+PART = 250
+"""Cases that are stored together."""
 
 
 def worst_case(source):
@@ -138,28 +141,49 @@ def main(words=()):
     parser = argparse.ArgumentParser(prog="python -m benchmarks fuzz", description=__doc__)
     for name, count in (("cases", 2000), ("studies", 200), ("lines", 200), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=count)
-    given, found = parser.parse_args(list(words)), Counter()
-    before = Path.cwd()
+    parser.add_argument("--results", type=Path, help="file of what was found; a run that was stopped goes on from it")
+    given, before = parser.parse_args(list(words)), Path.cwd()
+    results = given.results.resolve() if given.results else None
+    found = []
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         Path("kiosk.toml").write_text(SPEC)
         try:
             for act, count in ((worst_case, given.cases), (study, given.studies), (line, given.lines)):
-                started, source = time.process_time(), np.random.default_rng(given.seed)
-                wrong = list(filter(None, (_tried(act, source) for _ in range(count))))
-                found.update(wrong)
-                print(
-                    f"{act.__name__}: {count} tried, {len(wrong)} wrong, {time.process_time() - started:.0f} s of CPU"
-                )
+                found += _many(act, count, given.seed, results)
         finally:
             os.chdir(before)
-    for each, count in found.most_common(20):
-        print(count, each)
+    for each in found[:20]:
+        print(each)
     sys.exit(1 if found else 0)
 
 
-def _tried(act, source):
+def _many(act, count, seed, results):
+    """Draw so many cases in parts, leave out parts that were drawn before, and return what is wrong."""
+    name = act.__name__
+    lines = results.read_text().splitlines() if results and results.exists() else []
+    known = [row for row in map(json.loads, lines) if (row["act"], row["seed"]) == (name, seed)]
+    done = {row["first"]: row for row in known if row["first"] < count}
+    for first in range(0, count, PART):
+        if first in done:
+            continue
+        started, last = time.process_time(), min(first + PART, count)
+        wrong = [f"{number}: {text}" for number in range(first, last) if (text := tried(act, seed, number))]
+        spent = round(time.process_time() - started, 2)
+        done[first] = {"act": name, "seed": seed, "first": first, "tried": last - first, "wrong": wrong, "cpu": spent}
+        if results:
+            with results.open("a") as file:
+                file.write(json.dumps(done[first]) + "\n")
+    wrong = [f"{name} {text}" for row in done.values() for text in row["wrong"]]
+    total = {key: sum(row[key] for row in done.values()) for key in ("tried", "cpu")}
+    print(f"{name}: {total['tried']} tried, {len(wrong)} wrong, {total['cpu']:.0f} s of CPU", flush=True)
+    return wrong
+
+
+def tried(act, seed, number):
+    """Draw one case by its number, and return what is wrong with it."""
+    source = np.random.default_rng([seed, number])
     try:
         return act(source)
     except Exception as error:
-        return f"{act.__name__} raised {type(error).__name__}: {str(error)[:200]}"
+        return f"raised {type(error).__name__}: {str(error)[:200]}"

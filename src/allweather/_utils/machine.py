@@ -1,13 +1,9 @@
-"""What the machine gives to this process, addresses on its network, and logs that do not fill its disk."""
+"""What the machine gives to this process, and addresses on its network."""
 
 from __future__ import annotations
 
 import ipaddress
-import logging
 import os
-
-REPEATS = 10
-"""Log lines from one place in the code that pass in a minute."""
 
 
 def total_memory() -> float:
@@ -26,25 +22,6 @@ def open_files() -> int:
         return 8192
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 2**20 if limit < 0 else limit
-
-
-class RepeatFilter(logging.Filter):
-    """Drops log lines that repeat: of those from one place in the code, ten a minute pass."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: dict[tuple[str, int], tuple[float, int]] = {}
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a line passes; the first after a pause says how many were dropped."""
-        place = (record.pathname, record.lineno)
-        started, count = self._seen.get(place, (record.created, 0))
-        if record.created - started > 60:
-            if count > REPEATS:
-                record.msg = f"{record.msg} ({count - REPEATS} such lines were dropped)"
-            started, count = record.created, 0
-        self._seen[place] = started, count + 1
-        return count < REPEATS
 
 
 def ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

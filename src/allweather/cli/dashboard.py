@@ -16,7 +16,7 @@ from allweather.cli.options import JsonOption, SharedOptions, StorageOption
 from allweather.errors import InvalidInput, require
 
 if TYPE_CHECKING:
-    from allweather.dashboard.server import User
+    from allweather.dashboard.auth import User
 
 Token = Annotated[
     str | None,
@@ -47,6 +47,8 @@ def dashboard(
     tokens: Tokens = None,
     certificate: Annotated[Path | None, typer.Option(metavar="FILE", help="certificate, for HTTPS")] = None,
     key: Annotated[Path | None, typer.Option(metavar="FILE", help="private key of the certificate")] = None,
+    prefix: Annotated[str, typer.Option(metavar="PATH", help="path under which a reverse proxy shows the pages")] = "",
+    log_json: Annotated[bool, typer.Option("--log-json", help="log as JSON lines, with one for each request")] = False,
     memory: MemoryLimit = None,
     computations: Annotated[int, typer.Option(min=1, max=64, help="of each kind that run at once")] = 1,
     open_it: Annotated[bool, typer.Option("--open", help="open the page in a browser")] = False,
@@ -62,8 +64,9 @@ def dashboard(
         remedy = f"install it with `pip install 'allweather[dashboard]'` ({missing})"
         raise InvalidInput("the dashboard needs FastAPI", remedy=remedy) from None
     limit = None if memory is None else memory * 1e9
+    names, users = tuple(host_name or ()), _users(tokens)
     config = ServerConfig(
-        host, port, token, tuple(host_name or ()), limit, computations, _users(tokens), certificate, key
+        host, port, token, names, limit, computations, users, certificate, key, prefix.rstrip("/"), log_json
     )
     shared = SharedOptions(storage, None, as_json)
     shared.database().close()  # report database errors before the server starts
@@ -82,7 +85,7 @@ def dashboard(
 
 def _users(file: Path | None) -> tuple[User, ...]:
     """Read the users of a file: `ada = { token = "...", access = "full" }`, or `access = "read"`."""
-    from allweather.dashboard.server import User
+    from allweather.dashboard.auth import User
     from allweather.serialization.checks import TABLE, WORD, below, read
     from allweather.serialization.toml import LARGEST, parse_toml
 

@@ -73,7 +73,8 @@ def studies(
 ) -> StudiesOut:
     """List the studies of the database by name."""
     summaries, total = cache_of(request).page(limit, offset)
-    listed = [StudySummaryOut.of(each, f"{ROOT}/studies/{encode_segment(each.name)}") for each in summaries]
+    root = f"{request.app.state.config.prefix}{ROOT}"
+    listed = [StudySummaryOut.of(each, f"{root}/studies/{encode_segment(each.name)}") for each in summaries]
     return StudiesOut(studies=listed, total=total)
 
 

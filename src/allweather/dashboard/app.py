@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from allweather._utils.logs import RequestLog
 from allweather.dashboard import api, auth, pages, responses
 from allweather.dashboard.auth import Sessions
 from allweather.dashboard.errors import error_fields, error_headers, one_line, page_message, problem, status_of
@@ -69,6 +70,7 @@ def create_app(storage: str, config: ServerConfig | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Cancelled, _cancelled)
     app.add_middleware(SecurityMiddleware, config=config, sessions=sessions, rate_limit=rate_limit)
+    app.add_middleware(RequestLog, lines=config.json_log)
     app.openapi = lambda: _openapi(app, config)  # type: ignore[method-assign]
     return app
 
@@ -126,6 +128,8 @@ def _openapi(app: FastAPI, config: ServerConfig) -> dict[str, Any]:
         components = document.setdefault("components", {})
         components["schemas"]["ProblemOut"] = ProblemOut.model_json_schema()
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        if config.prefix:
+            document["servers"] = [{"url": config.prefix}]
         if config.guarded:
             document["security"] = [{"token": []}]
         app.openapi_schema = document

@@ -6,18 +6,48 @@ import hashlib
 import hmac
 import secrets
 import time
-from typing import Annotated
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from allweather.dashboard.forms import Form, form_fields, posted_form
 from allweather.dashboard.responses import render
-from allweather.dashboard.server import ServerConfig
+from allweather.errors import require
+
+if TYPE_CHECKING:
+    from allweather.dashboard.server import ServerConfig
 
 LIFETIME = 12 * 3600
 """Seconds that a session lasts."""
+TOKEN_LENGTH = 16
+"""Characters of a token, at least."""
+CREATE_TOKEN = "create one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
 router = APIRouter(include_in_schema=False)
+
+
+@dataclass(frozen=True)
+class User:
+    """A person or program with a token of its own.
+
+    Args:
+        name: written into the journal with what it reports.
+        token: its secret.
+        read_only: whether it may change nothing.
+    """
+
+    name: str
+    token: str = field(repr=False)
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
+        received = f"{len(self.token)} characters" if plain else "other characters"  # never the token itself
+        fits = plain and len(self.token) >= TOKEN_LENGTH
+        requirement = f"be at least {TOKEN_LENGTH} ASCII characters without spaces"
+        where = f"token of {self.name}" if self.name else "dashboard --token"
+        require(fits, where, requirement, received, CREATE_TOKEN)
 
 
 def token_matches(config: ServerConfig, token: str) -> bool:
@@ -87,16 +117,16 @@ def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
-def cookie_header(name: str, session: str, secure: bool) -> str:
+def cookie_header(config: ServerConfig, session: str, secure: bool) -> str:
     """Return the Set-Cookie header of a session; an empty session deletes the cookie.
 
     Args:
-        name: of the cookie.
+        config: the name of the cookie, and the path under which browsers send it.
         session: its value.
         secure: whether the browser may send it over HTTPS only.
     """
-    age = LIFETIME if session else 0
-    return f"{name}={session}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict" + ("; Secure" if secure else "")
+    limits = f"Path={config.prefix or '/'}; Max-Age={LIFETIME if session else 0}; HttpOnly; SameSite=Strict"
+    return f"{config.cookie}={session}; {limits}" + ("; Secure" if secure else "")
 
 
 @router.get("/login")
@@ -126,7 +156,7 @@ def log_out(request: Request, posted: Annotated[Form, Depends(posted_form)]) -> 
 
 
 def _redirect(request: Request, to: str, session: str) -> Response:
-    header = cookie_header(request.app.state.config.cookie, session, request.url.scheme == "https")
+    header = cookie_header(request.app.state.config, session, request.url.scheme == "https")
     return RedirectResponse(to, 303, {"set-cookie": header})
 
 

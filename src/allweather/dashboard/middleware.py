@@ -32,6 +32,8 @@ DELAY = 1.0
 """Seconds before an invalid token is answered."""
 WAITING = 8
 """Requests with invalid tokens that may wait at once."""
+REDIRECTS = ("location", "hx-redirect", "hx-location", "hx-push-url", "hx-replace-url")
+"""Headers with a path on this server."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -131,11 +133,14 @@ class SecurityMiddleware:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        scope["path"] = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")
+        path = scope.get("raw_path", scope["path"].encode()).decode("ascii", "replace")
+        # Some proxies remove the prefix, others do not.
+        prefixed = f"{path}/".startswith(f"{self.config.prefix}/")
+        scope["path"] = (path.removeprefix(self.config.prefix) if prefixed else path) or "/"
         request = Request(scope, receive)
         new = self._find_session(request)
         secure = scope.get("scheme") == "https"
-        send = _with_headers(send, cookie_header(self.config.cookie, new, secure) if new else None)
+        send = _with_headers(send, cookie_header(self.config, new, secure) if new else None, self.config.prefix)
         rejection = await self._rejection(request)
         if rejection is None:
             try:
@@ -251,8 +256,8 @@ def _reject(request: Request, status: int, detail: str, headers: dict[str, str] 
     return (problem if request.scope["path"].startswith("/api/") else plain_text)(status, detail, headers)
 
 
-def _with_headers(send: Send, cookie: str | None) -> Send:
-    """Add the security headers to every response, and the cookie of a new session to successful ones."""
+def _with_headers(send: Send, cookie: str | None, prefix: str) -> Send:
+    """Add the security headers to every response, the cookie of a new session, and the prefix to redirects."""
 
     async def with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -260,6 +265,9 @@ def _with_headers(send: Send, cookie: str | None) -> Send:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers.setdefault("cache-control", "no-store")
+            for name in REDIRECTS:
+                if headers.get(name, "").startswith("/"):
+                    headers[name] = f"{prefix}{headers[name]}"
             if cookie and message["status"] < 400:
                 headers.append("set-cookie", cookie)
         await send(message)

@@ -125,7 +125,8 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
     """
     session, state = request.state.session, request.app.state
     shared = {
-        "files": static_urls(),
+        "files": static_urls(state.config.prefix),
+        "root": state.config.prefix,
         "form_token": state.sessions.form_token(session) if session else "",
         "token_required": state.config.guarded,
         "logged_in": session is not None,
@@ -197,10 +198,10 @@ def static(request: Request, name: str) -> Response:
 
 
 @cache
-def static_urls() -> dict[str, str]:
+def static_urls(prefix: str = "") -> dict[str, str]:
     """Return the versioned URL of each static file by its plain name."""
-    own = {name: f"/static/{_versioned(STATIC / name)}" for name in OWN_FILES}
-    return {**own, "htmx": f"/static/{HTMX}", "plotly": f"/static/{PLOTLY}"}
+    own = {name: f"{prefix}/static/{_versioned(STATIC / name)}" for name in OWN_FILES}
+    return {**own, "htmx": f"{prefix}/static/{HTMX}", "plotly": f"{prefix}/static/{PLOTLY}"}
 
 
 @cache

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import re
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +19,9 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from allweather._utils.machine import RepeatFilter, ip_address, open_files, without_port
+from allweather._utils.logs import set_up_logs
+from allweather._utils.machine import ip_address, open_files, without_port
+from allweather.dashboard.auth import CREATE_TOKEN, User
 from allweather.dashboard.tasks import is_computing
 from allweather.errors import InvalidInput, require, require_count, require_number
 
@@ -25,9 +29,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 log = logging.getLogger("allweather")
-TOKEN_LENGTH = 16
-"""Characters of a token, at least."""
-CREATE_TOKEN = "create one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"
 HEADER_SECONDS = 15.0
 """Seconds for the headers of a request to arrive."""
 CONNECTIONS = 256
@@ -36,31 +37,10 @@ REFUSED = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n"
     b"content-security-policy: default-src 'none'\r\nx-content-type-options: nosniff\r\n\r\n"
 )
+PREFIX = re.compile(r"(?!/(studies|api|static|login|logout|health)(/|$))(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+")
+"""A path of letters and digits that cannot be confused with one of the server's own."""
 GRACE = 2
 """Seconds for open requests to finish when the server shuts down."""
-
-
-@dataclass(frozen=True)
-class User:
-    """A person or program with a token of its own.
-
-    Args:
-        name: written into the journal with what it reports.
-        token: its secret.
-        read_only: whether it may change nothing.
-    """
-
-    name: str
-    token: str = field(repr=False)
-    read_only: bool = False
-
-    def __post_init__(self) -> None:
-        plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
-        received = f"{len(self.token)} characters" if plain else "other characters"  # never the token itself
-        fits = plain and len(self.token) >= TOKEN_LENGTH
-        requirement = f"be at least {TOKEN_LENGTH} ASCII characters without spaces"
-        where = f"token of {self.name}" if self.name else "dashboard --token"
-        require(fits, where, requirement, received, CREATE_TOKEN)
 
 
 @dataclass(frozen=True)
@@ -77,6 +57,8 @@ class ServerConfig:
         users: people and programs with tokens of their own.
         certificate: file with the certificate, for HTTPS.
         key: file with the certificate's private key.
+        prefix: path under which a reverse proxy shows the pages, such as `/lab`.
+        json_log: whether log lines are JSON objects, with one for each request.
 
     Example:
         >>> ServerConfig().accepts_host("localhost:8080"), ServerConfig().accepts_host("evil.example")
@@ -96,6 +78,8 @@ class ServerConfig:
     users: tuple[User, ...] = ()
     certificate: Path | None = None
     key: Path | None = None
+    prefix: str = ""
+    json_log: bool = False
 
     def __post_init__(self) -> None:
         require(0 <= self.port <= 65535, "dashboard --port", "be between 0 and 65535", self.port)
@@ -107,6 +91,10 @@ class ServerConfig:
         require(pair, "dashboard --certificate", "be given with --key", "one of the two")
         for file in (self.certificate, self.key):
             require(file is None or file.is_file(), "dashboard --certificate, --key", "be files", str(file))
+        if self.certificate is not None and self.key is not None:
+            _require_pair(self.certificate, self.key)
+        path = self.prefix == "" or PREFIX.fullmatch(self.prefix) is not None
+        require(path, "dashboard --prefix", "be a path such as /lab, and not one of the server's own", self.prefix)
         if self.token is not None:
             User("", self.token)
         elif not self.local and not self.users:
@@ -164,6 +152,15 @@ class ServerConfig:
         return bound is not None and bound.is_unspecified and address is not None
 
 
+def _require_pair(certificate: Path, key: Path) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, lambda: "")
+    except (ssl.SSLError, OSError, ValueError):
+        files = f"{certificate.name}, {key.name}"
+        requirement = "be a certificate in PEM and its private key, without password"
+        raise InvalidInput(where="dashboard --certificate, --key", requirement=requirement, received=files) from None
+
+
 def serve(storage: str, config: ServerConfig, ready: Callable[[str], None] = lambda address: None) -> bool:
     """Serve the studies of a database until SIGINT or SIGTERM.
 
@@ -186,11 +183,8 @@ def serve(storage: str, config: ServerConfig, ready: Callable[[str], None] = lam
 
 def uvicorn_config(app: FastAPI) -> uvicorn.Config:
     """Return the configuration of the server: limits of time and connections, and few log lines."""
-    for name in ("allweather", "uvicorn.error", "asyncio"):
-        logger = logging.getLogger(name)
-        if not any(isinstance(each, RepeatFilter) for each in logger.filters):
-            logger.addFilter(RepeatFilter())
     config: ServerConfig = app.state.config
+    set_up_logs(config.json_log)
     files: dict[str, Any] = {"ssl_certfile": config.certificate, "ssl_keyfile": config.key}
     common: dict[str, Any] = {
         "log_level": "warning",
@@ -198,7 +192,9 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
         "timeout_graceful_shutdown": GRACE,
         "server_header": False,
     }
-    return uvicorn.Config(app, http=LimitedProtocol, **common, **(files if config.certificate else {}))
+    common |= files if config.certificate else {}
+    common |= {"log_config": None} if config.json_log else {}
+    return uvicorn.Config(app, http=LimitedProtocol, **common)
 
 
 class LimitedProtocol(H11Protocol):

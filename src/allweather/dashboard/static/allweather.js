@@ -122,7 +122,7 @@
       query.set("columns", this.plot.clientWidth < 640 ? 1 : 2);
       if (knownContext) query.set("by", knownContext.value);
       const response = await fetch(`${this.element.dataset.src}?${query}`, { signal });
-      if (response.status === 401) window.location.assign("/login");
+      if (response.status === 401) window.location.assign(`${document.documentElement.dataset.root}/login`);
       const found = await response.json();
       if (!response.ok) throw new Error(found.detail);
       const timing = /dur=(\d+)/.exec(response.headers.get("server-timing") || "");
