@@ -6,7 +6,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 LIBRARY := .venv/.installed-library
 DEVELOPMENT := .venv/.installed
 
-.PHONY: demo test test-fast browser pictures integrations lint bench soak results docs format clean
+.PHONY: demo test test-fast browser pictures integrations lint audit bench soak results docs format clean
 
 demo: $(LIBRARY)
 	$(BIN)/python examples/newsvendor.py
@@ -40,6 +40,13 @@ lint: $(DEVELOPMENT)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit -q -c pyproject.toml -r src
+
+# Known vulnerabilities of the installed packages. It is no part of `lint`, because it asks pypi.org: a machine without
+# that address could not tell, and a new report about another package would fail changes that have nothing to do with it.
+audit: $(DEVELOPMENT)
+	$(INSTALL) -e '.[audit]'
+	$(BIN)/pip-audit --skip-editable --progress-spinner off
 
 # Workers, kills, restarts, a page under load, corrections and backups, and one verdict: ten minutes on each of SQLite
 # and PostgreSQL, or more with HOURS=1.

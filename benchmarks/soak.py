@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,10 +30,11 @@ FORK = multiprocessing.get_context("fork")
 SHARED, SOLO, PAGED = 250, 24, 120
 """Trials of a study that workers share, of one that a single worker carries out, and of one that visitors of the pages
 carry out; then the next one begins."""
-REST = 45.0
+REST = 90.0
 """Seconds between the studies of the single worker, whose decisions are all computed a second time."""
-KILLS, RESTART, VISITORS = 30, 240.0, 4
-"""Kills in a minute, seconds between restarts of the page, and visitors of the pages."""
+KILLS, RESTART, VISITORS, REFUSED = 20, 240.0, 4, 3
+"""Kills in a minute, seconds between restarts of the page, visitors of the pages, and the exit code of a worker that
+was refused because others were writing for too long."""
 
 
 def note(path, **fields):
@@ -64,7 +66,7 @@ def share(url, path, until):
             note(path, study=f"shared-{number}", asked=trial.number, decision=trial.decision)
             study.tell(trial, profit(trial), context={"demand": nature(trial.number)})
             note(path, study=f"shared-{number}", told=trial.number, value=profit(trial))
-            time.sleep(0.5)
+            time.sleep(random.choice([0, 0, 0, 8]))
         number = current(path.parent, "shared", number if time.time() < until else None)
 
 
@@ -118,7 +120,9 @@ class Page:
         elif not self.ready and select.select([self.process.stdout], [], [], 0)[0]:
             found = re.search(r"http://[^\"]+", self.process.stdout.readline())
             if found:
-                self.address.write_text(found.group(0).rstrip("/"))
+                new = self.address.with_suffix(".new")
+                new.write_text(found.group(0).rstrip("/"))
+                new.replace(self.address)
                 self.ready = True
 
 
@@ -132,6 +136,8 @@ def visit(url, folder, place, until):
     """Read pages, ask, tell and correct until the end; then write how many requests there were, and what was wrong."""
     import httpx
 
+    from allweather.errors import StorageError
+
     requests, errors, turn = 0, [], 0
 
     def answered(answer):
@@ -142,20 +148,21 @@ def visit(url, folder, place, until):
         return answer
 
     number = current(folder, "page")
-    page_study(url, number)
     with httpx.Client(timeout=60) as client:
         while time.time() < until:
             address, turn = (folder / f"address-{('steady', 'restarted')[turn % 2]}").read_text(), turn + 1
             try:
+                page_study(url, number)
                 newest = _visit_once(client, address, f"by-page-{number}", answered, folder / f"visitor-{place}.jsonl")
                 if turn % 20 == 0:
                     answered(client.get(f"{address}/api/v1/studies/by-page-{number}/recommendation"))
                 if newest >= PAGED:
                     number = current(folder, "page", number)
-                    page_study(url, number)
             except httpx.TransportError:  # it is being restarted
                 time.sleep(0.2)
-            time.sleep(0.2)
+            except StorageError as refusal:  # others were writing for too long
+                print(refusal, file=sys.stderr)
+            time.sleep(1.5)
     (folder / f"visitor-{place}.json").write_text(json.dumps({"requests": requests, "errors": errors}))
 
 
@@ -181,27 +188,31 @@ def _visit_once(client, address, study, answered, path):
 def soak(url, folder, minutes, workers, seed=0):
     """Run everything against one database, and return the verdict as numbers."""
     source = random.Random(seed)
+    rehearsal = solo_study(None, 0)  # imports everything before the processes fork
+    for _ in range(12):
+        trial = rehearsal.ask()
+        rehearsal.tell(trial, profit(trial), context={"demand": nature(trial.number)})
     shared_study(url, 0)
     page, steady = (Page(url, folder / f"address-{name}") for name in ("restarted", "steady"))
     began, until = time.time(), time.time() + 60 * minutes
     jobs = [(share, url, folder / f"worker-{place}.jsonl", until) for place in range(max(workers - 1, 1))]
     jobs.append((alone, url, folder / "alone.jsonl", until))
     visitors = [_begin((visit, url, folder, place, until)) for place in range(VISITORS)]
-    running, kills, crashes, backups, pause = [_begin(job) for job in jobs], 0, 0, [], time.time() + RESTART
-    memory = {"page": [], "worker": []}
+    running, ended, backups, pause = [_begin(job) for job in jobs], Counter(), [], time.time() + RESTART
+    memory, youngest = {"page": [], "worker": []}, 1
     while time.time() < until - 2:
         time.sleep(source.uniform(0.1, 1.0))
-        while kills < KILLS * (time.time() - began) / 60:
-            chosen = source.randrange(1, len(jobs))  # the first worker is never killed
+        for _ in range(min(int(KILLS * (time.time() - began) / 60) - ended[-signal.SIGKILL], 5)):
+            # The first worker is never killed; every second time it is the youngest one, which is at work.
+            chosen = source.choice([youngest, source.randrange(1, len(jobs))])
             running[chosen].kill()
             running[chosen].join()
-            kills += running[chosen].exitcode == -signal.SIGKILL
-            crashes += running[chosen].exitcode not in (0, -signal.SIGKILL)
-            running[chosen] = _begin(jobs[chosen])
-            time.sleep(source.uniform(0, 0.2))
+            ended[running[chosen].exitcode] += 1
+            running[chosen], youngest = _begin(jobs[chosen]), chosen
+            time.sleep(source.uniform(0, 0.3))
         for place, process in enumerate(running):
             if process.exitcode is not None:
-                crashes += process.exitcode != 0
+                ended[process.exitcode] += 1
                 running[place] = _begin(jobs[place])
         memory["page"].append(megabytes(steady.process))
         memory["worker"].append(megabytes(running[0]))
@@ -212,20 +223,27 @@ def soak(url, folder, minutes, workers, seed=0):
             page.end(source.choice([signal.SIGTERM, signal.SIGKILL]))
             page.ready = False
             backups.append(_begin((_back_up, url, folder)))
+    kills = ended[-signal.SIGKILL]
     for process in (*running, *visitors, *backups):
         process.join(120)
         if process.exitcode is None:
             process.kill()
             process.join()
-        crashes += process.exitcode not in (0, -signal.SIGKILL)
+        ended[process.exitcode] += 1
     for each in (page, steady):
-        crashes += each.crashes
         each.end(signal.SIGTERM)
         each.process.wait()
         each.process.stdout.close()
+    refused = ended[REFUSED]
+    crashes = page.crashes + steady.crashes + ended.total() - ended[0] - refused - ended[-signal.SIGKILL]
     visited = [json.loads(path.read_text()) for path in folder.glob("visitor-*.json")]
     errors = [error for each in visited for error in each["errors"]]
-    done = {"kills": kills, "workers": len(jobs), "requests": sum(each["requests"] for each in visited)}
+    done = {
+        "kills": kills,
+        "refused": refused,
+        "workers": len(jobs),
+        "requests": sum(each["requests"] for each in visited),
+    }
     also = {"restarts": page.restarts, "backups": len(backups), "errors": crashes + len(errors), "examples": errors[:5]}
     grown = {f"{name}_memory_growth": growth(each) for name, each in memory.items()}
     return {**compare(url, folder), **done, **also, **grown, "megabytes": round(max(memory["page"]))}
@@ -242,8 +260,18 @@ def _back_up(url, folder):
     database.close()
 
 
+def _carry_out(act, *given):
+    from allweather.errors import StorageError
+
+    try:
+        act(*given)
+    except StorageError as refusal:
+        print(refusal, file=sys.stderr)
+        sys.exit(REFUSED)
+
+
 def _begin(job):
-    process = FORK.Process(target=job[0], args=job[1:], daemon=True)
+    process = FORK.Process(target=_carry_out, args=job, daemon=True)
     process.start()
     return process
 

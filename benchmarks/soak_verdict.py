@@ -26,10 +26,10 @@ def profit(trial):
 
 
 def shared_study(url, number, kind="shared"):
-    """A study that all workers share, whose asks compute little."""
+    """A study that all workers share; it stays in its initial design, so that asks compute little."""
     import allweather as aw
 
-    return aw.Study(space(), acquisition=aw.Random(), context=aw.KDE(8), seed=7, storage=url, name=f"{kind}-{number}")
+    return aw.Study(space(), initial=1000, context=aw.KDE(8), seed=7, storage=url, name=f"{kind}-{number}")
 
 
 def page_study(url, number):
@@ -54,7 +54,7 @@ def verdict(found):
     """Whether a soak passed, and its numbers as text."""
     grown = max(found["page_memory_growth"], found["worker_memory_growth"])
     good = not (found["lost"] or found["doubled"] or found["differing"] or found["errors"]) and grown <= FLAT
-    names = ("acknowledged", "lost", "doubled", "differing", "errors", "kills", "workers", "requests")
+    names = ("acknowledged", "lost", "doubled", "differing", "errors", "refused", "kills", "workers", "requests")
     text = ", ".join(f"{found[name]} {name}" for name in names).replace("differing", "differing decisions")
     return good, f"{'PASSED' if good else 'FAILED'}: {text}, memory growth {grown:.3f}"
 

@@ -58,9 +58,11 @@ def proxy(port, prefix, removes):
     with ThreadingHTTPServer(("127.0.0.1", 0), Forward) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.mark.parametrize("removes", [True, False], ids=["prefix removed", "prefix kept"])
@@ -84,14 +86,14 @@ def test_behind_a_proxy_with_a_prefix(url, removes):
             assert len(links) > 15
             assert all(link.startswith("/lab/") for link in links)
             cheap = {link.partition("?")[0]: link for link in links if not DEAR.search(link)}
-            assert {client.get(link).status_code for link in cheap.values()} == {200}
+            assert {client.get(link).status_code for link in cheap.values()} <= {200, 204}
             token = form_token(client.get("/lab/studies/kiosk/trials/1").text)
             ours = {"origin": "https://lab.example", "sec-fetch-site": "same-origin"}
             correction = {"form_token": token, "values": "3"}
             posted = client.post("/lab/studies/kiosk/trials/1/correct", data=correction, headers=ours)
             assert (posted.status_code, posted.headers["location"][:12]) == (303, "/lab/studies")
             (listed,) = client.get("/lab/api/v1/studies").json()["studies"]
-            assert client.get(listed["url"]).json()["name"] == "kiosk"
+            assert client.get(listed["address"]).json()["name"] == "kiosk"
             assert client.get("/lab/api/openapi.json").json()["servers"] == [{"url": "/lab"}]
             out = client.post("/lab/logout", data={"form_token": token}, headers=ours)
             assert (out.headers["location"], "Path=/lab" in out.headers["set-cookie"]) == ("/lab/login", True)

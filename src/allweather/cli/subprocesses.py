@@ -120,7 +120,7 @@ class TrialCommand:
     def _start(self, trial: Trial, study: str, output: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
             self.command,
-            shell=isinstance(self.command, str),
+            shell=isinstance(self.command, str),  # nosec B602
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=errors,
@@ -184,7 +184,7 @@ def _input(trial: Trial, study: str) -> bytes:
 def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and its children."""
     if sys.platform == "win32":  # no process groups: the tool of the system ends the tree
-        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+        subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)  # nosec B607
         return
     try:
         os.killpg(process.pid, signal.SIGKILL)
