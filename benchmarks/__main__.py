@@ -23,6 +23,7 @@ from benchmarks import (
     objectives,
     papers,
     results_page,
+    simulator,
     soak,
     standard_errors,
     trials,
@@ -37,6 +38,7 @@ CAMPAIGNS = {
     "objectives": objectives.main,
     "papers": papers.main,
     "results": results_page.main,
+    "simulator": simulator.main,
     "trials": trials.main,
     "soak": soak.main,
     "gpu": gpu.main,
@@ -55,6 +57,7 @@ ALL = {
     "growth": growth.main,
     "defaults": lambda: defaults.main(["--show"]),
     "calibration": lambda: calibration.main(["--show"]),
+    "simulator": lambda: simulator.main(["--show"]),
     "trials": lambda: trials.main(["--quick"]),
     "evidence": evidence.main,
 }

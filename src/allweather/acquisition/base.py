@@ -53,6 +53,8 @@ class Belief:
     """The posterior bound to the reference's points, where it was bound before."""
     compared: Tensor | None = None
     """(m, d_x) legal decisions that may be the best after one more trial, the most promising first."""
+    chooses: bool = False
+    """Whether the context of the coming trial is chosen, as in a simulator, instead of met."""
 
     def laws(self, count: int, generator: Generator) -> Tensor:
         """Draws (count, n) of the reference's weights; the same for all where the law is not learned.

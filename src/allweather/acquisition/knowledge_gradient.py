@@ -22,8 +22,9 @@ class KnowledgeGradient(Acquisition):
 
     After a trial at decision x and context c the posterior mean of the objective of every decision is a line in the
     standardised outcome Z; the expectation of the largest line is exact (Frazier, Powell and Dayanik 2009). The
-    context to come is averaged over the context distribution. Lines are exact for means; for other objectives, and
-    for transformed outcomes, they are tangents at the posterior mean.
+    context to come is averaged over the context distribution; where it is chosen, as in a simulator, the best one
+    counts. Lines are exact for means; for other objectives, and for transformed outcomes, they are tangents at the
+    posterior mean.
 
     Example:
         >>> KnowledgeGradient().contexts
@@ -34,7 +35,7 @@ class KnowledgeGradient(Acquisition):
     compares: ClassVar[bool] = True
 
     contexts: int = 8
-    """Coming contexts that a trial is averaged over."""
+    """Coming contexts that a trial is averaged over, or that are compared where the context is chosen."""
     decisions: int = 64
     """Decisions among which the best one after the trial is looked for, besides the one that is tried."""
 
@@ -58,8 +59,9 @@ class StepGain:
         compared = belief.incumbents(decisions) if belief.compared is None else belief.compared[:decisions]
         self._belief = belief
         with torch.no_grad():
-            self._coming = _systematic(belief, contexts)  # (m, d_c)
-            self._step = belief.field.step(compared, belief.weights(compared), self._coming)
+            weights = belief.weights(compared)
+            self._coming = _compared(belief, weights, contexts) if belief.chooses else _systematic(belief, contexts)
+            self._step = belief.field.step(compared, weights, self._coming)
             self._heights = belief.expected(compared)  # (M,)
 
     def __call__(self, decisions: Tensor) -> Tensor:
@@ -71,7 +73,7 @@ class StepGain:
         heights = torch.cat([self._heights.expand(len(decisions), -1), height[:, None]], 1)  # (b, M + 1)
         slopes = torch.cat([slopes, own[..., None]], -1)
         gains = expected_maximum(heights[:, None].expand_as(slopes), slopes)
-        return (gains.mean(-1) + 1e-300).log()
+        return ((gains.amax(-1) if belief.chooses else gains.mean(-1)) + 1e-300).log()
 
 
 def expected_maximum(heights: Tensor, slopes: Tensor) -> Tensor:
@@ -128,8 +130,23 @@ def _systematic(belief: Belief, count: int) -> Tensor:
     points, weights = belief.reference
     if len(points) <= count and bool((weights == weights[0]).all()):
         return points
+    return points[_spread(belief, weights, count)]
+
+
+def _compared(belief: Belief, weights: Tensor, count: int) -> Tensor:
+    """Contexts (m, d_c) among which one is chosen: half by the law, half by the weights (n,) or (M, n) of tangents."""
+    points, likely = belief.reference
+    if len(points) <= 2 * count:
+        return points
+    wide = weights.abs().mean(0) if weights.ndim > 1 else weights.abs()
+    shares = (likely + wide / wide.sum().clamp_min(1e-300)) / 2
+    return points[_spread(belief, shares / shares.sum(), 2 * count).unique()]
+
+
+def _spread(belief: Belief, weights: Tensor, count: int) -> Tensor:
+    """Indices (count,) drawn by weights (n,), spread over them."""
     start = torch.rand((), generator=belief.generator, dtype=torch.float64)
     levels = (torch.arange(count, dtype=torch.float64) + start) / count
-    order = torch.randperm(len(points), generator=belief.generator)
-    places = torch.searchsorted(weights[order].cumsum(0), levels).clamp_max(len(points) - 1)
-    return points[order[places]]
+    order = torch.randperm(len(weights), generator=belief.generator)
+    places = torch.searchsorted(weights[order].cumsum(0), levels).clamp_max(len(weights) - 1)
+    return order[places]

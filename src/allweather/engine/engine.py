@@ -148,6 +148,7 @@ class Engine:
             return plan if self.parts.simulator is None else self._within_law(plan, history, situation)
         generator = self.generator(ASK, len(history.trials))
         belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
+        belief = replace(belief, chooses=self.parts.simulator is not None)
         fitted = belief.surrogate.hyperparameters
         reference = self._pending_reference(belief, situation).to("cpu")
         pending, failed = (each.to(self.device) for each in history.unresolved(reference, belief.generator))

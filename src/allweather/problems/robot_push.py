@@ -31,6 +31,8 @@ STEPS_PER_UNIT = 10
 """A pushing duration of 1 is a tenth of a second."""
 SHORTEST, LONGEST = 1, 30
 """Pushing durations."""
+SHORT = 6
+"""The largest duration of the short problem."""
 SPEED = 5.0
 """Target speed of the hand."""
 DRIVE = 30.0
@@ -44,10 +46,12 @@ class Push:
     """5 minus the distance between where the disc comes to rest and the goal; not differentiable."""
 
     goal: tuple[float, float]
+    longest: float = LONGEST
+    """The largest duration."""
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
         """Return values (b, n) of hand positions (b, 2) and durations (n, 1) of the unit cube."""
-        durations = SHORTEST + (LONGEST - SHORTEST) * contexts.detach()[:, 0]
+        durations = SHORTEST + (self.longest - SHORTEST) * contexts.detach()[:, 0]
         # Rounded up a little, so that a duration of 1.1 is 11 steps although 11 / 10 rounds down.
         steps, places = torch.floor(STEPS_PER_UNIT * durations + 1e-9).to(torch.int64).unique(return_inverse=True)
         goal = torch.tensor(self.goal, dtype=torch.float64)
@@ -127,17 +131,26 @@ def _ridge(goal: tuple[float, float]) -> tuple[Tensor, Tensor]:
 @registered("robot-push")
 def robot_push(goal: Sequence[float] = (3.0, 4.0)) -> Problem:
     """The decision is the start of the hand in [-5, 5]^2, the context the pushing duration, uniform in [1, 30]."""
+    # Durations are rounded to steps: the midpoints of all steps represent the true law exactly.
+    return _pushing("robot-push", goal, LONGEST, (LONGEST - SHORTEST) * STEPS_PER_UNIT)
+
+
+@registered("robot-push-short")
+def robot_push_short(goal: Sequence[float] = (0.9, 1.2)) -> Problem:
+    """As `robot-push`, with durations in [1, 6] and a near goal: a run takes a millisecond; 25 durations are the law."""
+    return _pushing("robot-push-short", goal, SHORT, 25)
+
+
+def _pushing(name: str, goal: Sequence[float], longest: int, count: int) -> Problem:
     numbers = len(goal) == 2 and all(is_number(each) and abs(each) <= 5 for each in goal)
-    require(numbers, "problem('robot-push', goal=...)", "be two numbers in [-5, 5]", goal)
+    require(numbers, f"problem({name!r}, goal=...)", "be two numbers in [-5, 5]", goal)
     _engine()
     law = Independent((Uniform(),))
-    # Durations are rounded to steps: the midpoints of all steps represent the true law exactly.
-    count = (LONGEST - SHORTEST) * STEPS_PER_UNIT
     middles = torch.from_numpy((np.arange(count) + 0.5) / count)[:, None]
     return Problem(
-        name="robot-push",
-        space=Space(rx=Real(-5, 5), ry=Real(-5, 5), duration=Context(SHORTEST, LONGEST)),
-        function=Push((float(goal[0]), float(goal[1]))),
+        name=name,
+        space=Space(rx=Real(-5, 5), ry=Real(-5, 5), duration=Context(SHORTEST, longest)),
+        function=Push((float(goal[0]), float(goal[1])), longest),
         sample=law.sample,
         quantile=law.quantile,
         ridge=_ridge((float(goal[0]), float(goal[1]))),
