@@ -1,7 +1,7 @@
 """Contexts chosen against contexts drawn from their law, in studies of a simulator.
 
-Ten problems, 40 runs of the simulator each, initial design included. All methods are told the law of the contexts as 256
-points. Defaults were chosen on seeds below 100; the table is on seeds from 100 on. Results are kept in
+Ten problems, 40 runs of the simulator each, initial design included. All methods are told the law of the contexts as
+256 points. Defaults were chosen on seeds below 100; the table is on seeds from 100 on. Results are kept in
 `benchmarks/results/simulator.jsonl`; runs that it holds are not repeated. `--quick` runs a miniature.
 """
 
@@ -11,7 +11,7 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path

@@ -5,6 +5,10 @@ import pytest
 import scipy.stats
 
 import allweather as aw
+from allweather.storage import Database
+from allweather.storage.export import export_lines, import_lines
+from allweather.storage.journal import Journal
+from allweather.storage.summary import study_summaries
 
 SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
 LAW = scipy.stats.truncnorm(-5, 5, 0.5, 0.1)
@@ -79,10 +83,11 @@ def test_chosen_contexts_do_not_change_the_law():
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ({"context": aw.KDE()}, r"Study\(context=...\).*Finite\(rows\)"),
-        ({"context": aw.Independent(c=aw.KDE())}, r"Study\(context=...\).*Finite\(rows\)"),
-        ({"context": None}, r"Study\(context=...\).*Known\(...\)"),
+        ({"context": aw.Ignored()}, r"Study\(context=...\).*Known\(...\)"),
         ({"simulator": "yes"}, r"Study\(simulator=...\).*MostInfluential\(\)"),
+        ({"simulator": ("z",)}, r"Study\(simulator=...\).*\['c'\]"),
+        ({"simulator": ()}, r"ChooseOnly\(variables=...\)"),
+        ({"control": aw.Control([aw.ControlSet(("x",), 1.0)])}, r"Study\(simulator=...\).*controls all variables"),
     ],
 )
 def test_mistakes_are_refused_with_a_remedy(words, named):
@@ -90,6 +95,82 @@ def test_mistakes_are_refused_with_a_remedy(words, named):
         make(**words)
 
 
+@pytest.mark.parametrize("law", [aw.KDE(), aw.Independent(c=aw.KDE()), None], ids=["joint", "independent", "default"])
+def test_a_learned_law_needs_contexts_that_were_observed(law):
+    study = make(context=law)
+    with pytest.raises(aw.InvalidInput, match="observe_contexts"):
+        study.ask()
+    assert study.observe_contexts([{"c": 0.4}, {"c": 0.5}, {"c": 0.6}]) == 3
+    assert 0.2 < study.ask().context["c"] < 0.8
+
+
 def test_without_contexts_there_is_nothing_to_choose():
     with pytest.raises(aw.InvalidInput, match="contexts, which it chooses"):
         aw.Study(aw.Space(x=aw.Real(0, 1)), simulator=True)
+
+
+class TestObservedContexts:
+    ROWS = ({"c": 0.2}, {"c": 0.2}, {"c": 0.8})
+
+    def test_the_law_learns_from_these_and_not_from_those_chosen(self):
+        study = make(aw.LargestDeviation(), context=aw.Empirical())
+        study.observe_contexts(list(self.ROWS))
+        believed = run(study, 6).outlook().contexts()
+        assert believed.groupby("c")["believed"].sum().tolist() == pytest.approx([2 / 3, 1 / 3])
+
+    def test_they_are_stored_exported_and_imported(self, tmp_path):
+        place = f"sqlite:///{tmp_path}/study.db"
+        study = make(context=aw.Empirical(), storage=place)
+        study.observe_contexts(list(self.ROWS))
+        run(study, 5)
+        study.observe_contexts([{"c": 0.5}])
+        database = Database(place)
+        assert study_summaries(database, 1)[0].trials == 5
+        import_lines(database, export_lines(Journal.open(database, "study")), "copy")
+        resumed, copied = aw.Study.load(place), aw.Study.load(place, "copy")
+        assert len(resumed._history.observed) == 4
+        assert resumed.ask().decision == copied.ask().decision == study._history.trials[-1].decision
+
+    def test_they_count_beside_those_of_trials_without_a_simulator(self):
+        study = aw.Study(SPACE, context=aw.Empirical(), seed=1)
+        study.observe_contexts([{"c": 0.2, "note": "rain"}, {"c": 0.4, "note": "sun"}], columns=["c"])
+        study.tell(study.ask(), 1.0, context={"c": 0.9})
+        assert sorted(study.outlook().contexts()["c"]) == pytest.approx([0.2, 0.4, 0.9])
+
+    @pytest.mark.parametrize(
+        ("rows", "named"),
+        [([{"c": 2.0}], "row 1, column 'c'"), ([{"d": 0.5}], "row 1"), ([{"c": 0.1, "sd": 1}], "columns c only")],
+    )
+    def test_what_is_wrong_is_named(self, rows, named):
+        with pytest.raises(aw.InvalidInput, match=named):
+            make().observe_contexts(rows)
+
+
+class TestSomeContextsAreChosen:
+    SPACE = aw.Space(x=aw.Real(0, 1), pressure=aw.Context(0, 1), ambient=aw.Context(0, 1))
+
+    def make(self, **words):
+        law = aw.Independent(pressure=aw.Uniform(16), ambient=aw.KDE(samples=16))
+        return aw.Study(self.SPACE, context=law, simulator=("pressure",), initial=3, seed=1, **words)
+
+    def test_the_others_are_told_and_learned_from(self, tmp_path):
+        study = self.make(storage=f"sqlite:///{tmp_path}/study.db")
+        study.observe_contexts([{"pressure": 0.5, "ambient": 0.3}])
+        for ambient in (0.3, 0.4, 0.35, 0.3, 0.4):
+            trial = study.ask()
+            assert trial.context is None
+            assert set(trial.partial) == {"pressure"}
+            done = study.tell(trial, trial.decision["x"] * ambient, context={"ambient": ambient})
+            assert done.state == "complete"
+            assert done.context["pressure"] == trial.partial["pressure"]
+        assert study._engine._observations(study._history).seen.isnan().sum() == 5
+        assert study.outlook().contexts()["ambient"].between(0.1, 0.6).all()
+        resumed = aw.Study.load(f"sqlite:///{tmp_path}/study.db")
+        assert resumed.spec["simulator"] == {"name": "choose-only", "variables": ["pressure"]}
+        assert resumed.ask(n=2)[0].partial == study._history.trials[5].partial
+
+    def test_a_part_that_is_given_is_kept_and_the_rest_chosen(self):
+        study = aw.Study(self.SPACE, context=aw.Uniform(16), simulator=True, initial=2, seed=1)
+        trial = study.ask(context={"ambient": 0.25})
+        assert trial.context["ambient"] == 0.25
+        assert set(trial.context) == {"pressure", "ambient"}

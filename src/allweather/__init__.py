@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         UCB,
         Acquisition,
         Belief,
+        ChooseOnly,
         ContextRule,
         ExpectedImprovement,
         FourierThompson,
@@ -129,8 +130,8 @@ __version__ = "0.1.0"
 deprecated.install()
 _NAMES = {
     "acquisition": (
-        "UCB Acquisition Belief ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient LacingValue "
-        "LargestDeviation LargestGain MostInfluential ObjectiveUCB Random Thompson"
+        "UCB Acquisition Belief ChooseOnly ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient "
+        "LacingValue LargestDeviation LargestGain MostInfluential ObjectiveUCB Random Thompson"
     ),
     "contexts": (
         "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Independent Known LearnedModel "
@@ -189,6 +190,7 @@ __all__ = [
     "Check",
     "ChiSquared",
     "Choice",
+    "ChooseOnly",
     "Composition",
     "Constant",
     "Context",

@@ -64,7 +64,7 @@ class Study(ChangeableStudy):
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         goal: Literal["every-trial", "recommendation"] | None = None,
-        simulator: bool | ContextRule | None = None,
+        simulator: bool | Sequence[str] | ContextRule | None = None,
         outcomes: Mapping[str, Outcome] | None = None,
         cautious: float | None = None,
         direction: Literal["maximize", "minimize"] = "maximize",
@@ -89,8 +89,8 @@ class Study(ChangeableStudy):
             acquisition: how the next decision is chosen; by default an upper confidence bound of the objective.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
             goal: `"every-trial"` if all trials count (the default), `"recommendation"` if only the last decision does.
-            simulator: whether trials are runs of a simulator, whose context is chosen too (`trial.context`): True, or
-                the rule that chooses it, such as `LargestDeviation()`.
+            simulator: whether trials are runs of a simulator, whose context is chosen too (`trial.context`): True, the
+                names of those contexts that are chosen, or a rule such as `LargestDeviation()`.
             outcomes: what is wanted of each of several outcomes, by name: `Maximize(objective)`, `Minimize(objective)`,
                 `AtLeast(threshold, ...)` or `AtMost(threshold, ...)`; in place of an objective and a direction.
             cautious: with limits, the probability with which every decision asked for keeps all of them.

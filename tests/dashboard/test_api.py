@@ -296,3 +296,17 @@ def test_the_document_lists_every_operation(client):
     for path in document["paths"]:
         assert path in page
     assert KIOSK.split('"')[1] not in page
+
+
+def test_contexts_are_observed_and_those_of_a_simulator_chosen(url):
+    space = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1))
+    aw.Study(space, context=aw.Empirical(), simulator=True, storage=url, name="kiosk")
+    with serving(url) as server, server.client() as client:
+        assert "observe_contexts" in detail(client.post(f"{ROOT}/kiosk/ask", json={}), 422)
+        rows = [{"demand": 0.2}, {"demand": 0.6}]
+        assert client.post(f"{ROOT}/kiosk/contexts", json={"rows": rows}).json() == {"observed": 2}
+        assert "row 1" in detail(client.post(f"{ROOT}/kiosk/contexts", json={"rows": [{"demand": 7}]}), 422)
+        (trial,) = client.post(f"{ROOT}/kiosk/ask", json={}).json()["trials"]
+        assert trial["context"]["demand"] in (0.2, 0.6)
+        told = client.post(f"{ROOT}/kiosk/trials/0/tell", json={"values": [1.5]}).json()
+    assert (told["state"], told["context"]) == ("complete", trial["context"])

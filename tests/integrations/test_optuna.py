@@ -507,3 +507,19 @@ def test_a_context_named_like_a_parameter_is_refused():
     study = make(search_space={"grip": FloatDistribution(0, 1)})
     with pytest.raises(aw.InvalidInput, match="not name a context like a parameter"):
         study.ask({"grip": FloatDistribution(0, 1)})
+
+
+def test_contexts_of_a_simulator_are_chosen():
+    law = aw.Finite([{"demand": 0.2}, {"demand": 0.6}], [0.9, 0.1])
+    sampler = AllweatherSampler(
+        aw.Space(demand=aw.Context(0, 1)), context=law, simulator=aw.LargestDeviation(), initial=2, seed=1
+    )
+    study = optuna.create_study(sampler=sampler, direction="maximize")
+
+    def objective(trial):
+        order = trial.suggest_float("order", 0, 1)
+        return -abs(order - sampler.chosen_context(trial)["demand"])
+
+    study.optimize(objective, n_trials=5)
+    assert {trial.user_attrs["context"]["demand"] for trial in study.trials} == {0.2, 0.6}
+    assert sampler.as_study(study).outlook().contexts()["believed"].tolist() == pytest.approx([0.9, 0.1])

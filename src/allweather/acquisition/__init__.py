@@ -2,6 +2,7 @@
 
 from allweather.acquisition.base import Acquisition, Belief
 from allweather.acquisition.context_rules import (
+    ChooseOnly,
     ContextRule,
     FromLaw,
     LacingValue,
@@ -20,6 +21,7 @@ __all__ = [
     "UCB",
     "Acquisition",
     "Belief",
+    "ChooseOnly",
     "ContextRule",
     "ExpectedImprovement",
     "FourierThompson",

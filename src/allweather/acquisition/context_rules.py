@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -11,8 +13,13 @@ from torch import Tensor
 from allweather._utils.registry import Named
 from allweather.acquisition.base import Belief
 from allweather.acquisition.knowledge_gradient import expected_maximum
-from allweather.errors import require_count, require_number
+from allweather.errors import require, require_count, require_number
 from allweather.schedules import Schedule, as_schedule
+from allweather.space import Box, Space
+from allweather.space.variables import Variable
+
+CANDIDATES, OTHERS = 96, 8
+"""Contexts that are compared where some variables are chosen, and draws of the others."""
 
 
 class ContextRule(Named, ABC):
@@ -21,6 +28,18 @@ class ContextRule(Named, ABC):
     @abstractmethod
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the index () of the reference's point for a trial of `decision` (d_x,)."""
+
+    def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor | None:
+        """Return how much each context (m, d_c) is worth for a trial of `decision` (d_x,); None where all are equal."""
+        return None
+
+    def on(self, space: Space) -> Self:
+        """Return the rule for the contexts of a space."""
+        return self
+
+    def chosen(self, space: Space) -> list[str]:
+        """Return the context variables that are chosen: all, unless the rule says otherwise."""
+        return list(space.contexts)
 
 
 @dataclass(frozen=True)
@@ -53,6 +72,10 @@ class LargestDeviation(ContextRule):
         with torch.no_grad():
             return belief.field(decision[None]).sd[0].argmax()
 
+    def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
+        """Posterior standard deviations."""
+        return belief.surrogate.field(contexts)(decision[None]).sd[0]
+
 
 @dataclass(frozen=True)
 class MostInfluential(AmongLikely):
@@ -70,13 +93,15 @@ class MostInfluential(AmongLikely):
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the point where one outcome explains most of the objective's variance."""
         with torch.no_grad():
-            weights = belief.weights(decision[None])
-            weights = weights if weights.ndim > 1 else weights[None]
-            points = self.among(belief, weights)
-            slopes = belief.field.step(decision[None], weights, belief.reference.points[points]).own(
-                decision[None], weights
-            )
-            return points[slopes[0].abs().argmax()]
+            points = self.among(belief, belief.weights(decision[None]))
+            return points[self.scores(belief, decision, belief.reference.points[points]).argmax()]
+
+    def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
+        """How far one outcome moves the objective's tangent."""
+        weights = belief.weights(decision[None])
+        weights = weights if weights.ndim > 1 else weights[None]
+        slopes = belief.field.step(decision[None], weights, contexts).own(decision[None], weights)
+        return slopes[0].abs()
 
 
 @dataclass(frozen=True)
@@ -100,15 +125,21 @@ class LacingValue(ContextRule):
 
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the widest band that laces the objective's bounds, or the nearest to that."""
-        width = as_schedule(self.width, "LacingValue(width=...)")(belief.progress)
         with torch.no_grad():
-            mean, sd = belief.field(decision[None])
-            low, high = mean[0] - width * sd[0], mean[0] + width * sd[0]
-            worst, best = (belief.objective(each[None], belief.reference)[0] for each in (low, high))
-            missed = (low - worst).clamp_min(0) + (best - high).clamp_min(0)
-            spread = sd[0] / sd[0].max().clamp_min(1e-300)
-            scale = (high.max() - low.min()).clamp_min(1e-300)
-            return (spread - 1e6 * missed / scale).argmax()
+            return self.scores(belief, decision, belief.reference.points).argmax()
+
+    def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
+        """The width of the band, less much where it does not lace the objective's bounds."""
+        width = as_schedule(self.width, "LacingValue(width=...)")(belief.progress)
+        mean, sd = belief.field(decision[None])
+        worst, best = (belief.objective(mean + sign * width * sd, belief.reference)[0] for sign in (-1, 1))
+        if contexts is not belief.reference.points:
+            mean, sd = belief.surrogate.field(contexts)(decision[None])
+        low, high = mean[0] - width * sd[0], mean[0] + width * sd[0]
+        missed = (low - worst).clamp_min(0) + (best - high).clamp_min(0)
+        spread = sd[0] / sd[0].max().clamp_min(1e-300)
+        scale = (high.max() - low.min()).clamp_min(1e-300)
+        return spread - 1e6 * missed / scale
 
 
 @dataclass(frozen=True)
@@ -137,9 +168,71 @@ class LargestGain(AmongLikely):
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the point at which a trial is expected to add most to the best objective."""
         with torch.no_grad():
-            compared = belief.incumbents(64) if belief.compared is None else belief.compared
-            compared = torch.cat([decision[None], compared])
-            weights = belief.weights(compared)
-            points = self.among(belief, weights)
-            slopes = belief.field.step(compared, weights, belief.reference.points[points])(decision[None])[0]
-            return points[expected_maximum(belief.expected(compared).expand(len(points), -1), slopes).argmax()]
+            points = self.among(belief, belief.weights(self._compared(belief, decision)))
+            return points[self.scores(belief, decision, belief.reference.points[points]).argmax()]
+
+    def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
+        """The knowledge gradient."""
+        compared = self._compared(belief, decision)
+        slopes = belief.field.step(compared, belief.weights(compared), contexts)(decision[None])[0]
+        return expected_maximum(belief.expected(compared).expand(len(contexts), -1), slopes)
+
+    def _compared(self, belief: Belief, decision: Tensor) -> Tensor:
+        others = belief.incumbents(64) if belief.compared is None else belief.compared
+        return torch.cat([decision[None], others])
+
+
+@dataclass(frozen=True)
+class ChooseOnly(ContextRule):
+    """Some of the context variables are chosen, by a rule; the others are nature's, and are told.
+
+    The value of a choice is averaged over draws of the other variables from the context distribution.
+
+    Example:
+        >>> ChooseOnly(("pressure",)).rule
+        MostInfluential(candidates=256)
+    """
+
+    variables: Sequence[str]
+    """Names of the context variables that are chosen."""
+    rule: ContextRule = MostInfluential()
+    """How."""
+    box: Box | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = self.variables
+        listed = isinstance(names, Sequence) and not isinstance(names, str) and len(names) > 0
+        fits = listed and all(isinstance(name, str) for name in names)
+        require(fits, "ChooseOnly(variables=...)", "be the names of contexts that are chosen", names)
+        fits = isinstance(self.rule, ContextRule) and not isinstance(self.rule, ChooseOnly)
+        require(fits, "ChooseOnly(rule=...)", "be a rule such as MostInfluential()", self.rule)
+        object.__setattr__(self, "variables", tuple(names))
+
+    def on(self, space: Space) -> Self:
+        """Return the rule for a space that has these contexts."""
+        strange = [name for name in self.variables if name not in space.contexts]
+        require(not strange, "Study(simulator=...)", f"name contexts among {list(space.contexts)}", strange)
+        return replace(self, box=space.contexts)
+
+    def chosen(self, space: Space) -> list[str]:
+        """Return these variables."""
+        return list(self.variables)
+
+    def choose(self, belief: Belief, decision: Tensor) -> Tensor:
+        """Return a point whose chosen variables are worth most, on average over the others."""
+        points, weights = belief.reference
+        drawn = torch.multinomial(weights, CANDIDATES + OTHERS, replacement=True, generator=belief.generator)
+        among: Tensor = drawn[OTHERS:].unique()
+        others = points[drawn[:OTHERS]]
+        with torch.no_grad():
+            mixed = torch.where(self._columns(), points[among][:, None], others)  # (m, k, d_c)
+            found = self.rule.scores(belief, decision, mixed.flatten(0, 1))
+            if found is None:
+                return among[0]
+            return among[found.reshape(mixed.shape[:2]).mean(1).argmax()]
+
+    def _columns(self) -> Tensor:
+        """(d_c,) which columns are those of the chosen variables."""
+        box: Mapping[str, Variable] = self.box or {}
+        kept = [name in self.variables for name, variable in box.items() for _ in range(variable.columns)]
+        return torch.tensor(kept)

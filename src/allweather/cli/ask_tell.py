@@ -85,9 +85,13 @@ def ask(
     trials = study.ask(count, context=known, same_context=same_context)
 
     def print_text() -> None:
+        units = units_of(study.space.variables)
         for trial in trials:
-            print_line(f"trial {trial.number}: {row(trial.decision, units_of(study.space.variables))}{_cost(trial)}")
-        missing = [name for name in [*trials[0].left, *study.space.contexts] if name not in (known or {})]
+            chosen = trial.context or trial.partial or {}  # by a simulator's study, or known before
+            within = f" with {row(chosen, units)}" if chosen and chosen != known else ""
+            print_line(f"trial {trial.number}: {row(trial.decision, units)}{within}{_cost(trial)}")
+        decided = trials[0].context or trials[0].partial or {}
+        missing = [name for name in [*trials[0].left, *study.space.contexts] if name not in decided]
         options = "".join(f" --context {clean(name)}=..." for name in dict.fromkeys(missing))
         values = " ".join(f"{name}=..." for name in trials[0].results or ()) or "VALUE"
         print_line(f"Then: allweather tell {trials[0].number} {values}{options}{shared.again}")
@@ -188,7 +192,7 @@ def add(
     try:
         lines = read_csv(read_file(file, MAX_TABLE))
         require(len(lines) > 0, f"add {file}", "have rows below its header", "no rows")
-        choose = stored.validator.added(lines, left or [], _columns(column), blank, occasion)
+        choose = stored.validator.added(lines, left or [], headers_of(column), blank, occasion)
     except InvalidInput as error:
         raise error.at(error.where.removeprefix("Study.add(table=...) ")).within(file.name) from None
     added = stored.session.decide(choose)
@@ -227,8 +231,8 @@ def recommend(
     shared.print(best.to_dict(), lambda: _print_recommendation(best))
 
 
-def _columns(given: list[str] | None) -> dict[str, str] | None:
-    """Headers by the names they are read under."""
+def headers_of(given: list[str] | None) -> dict[str, str] | None:
+    """Return headers by the names they are read under."""
     pairs = [each.partition("=") for each in given or []]
     return {name.strip(): header.strip() or name.strip() for name, _, header in pairs} or None
 

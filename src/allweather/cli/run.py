@@ -45,7 +45,8 @@ def run(
 ) -> None:
     """Carry out trials with a command, or a Python function.
 
-    The decision is in environment variables (AW_order) and, as JSON, on standard input. The last line of the output
+    The decision is in environment variables (AW_order) and, as JSON, on standard input, with the context where it is
+    known or chosen; a function of two arguments takes decision and context. The last line of the output
     is the outcome: a number, or {"value": 3.5, "context": {"demand": 31}}. A trial whose attempts all fail is told as
     failed. Ctrl-C stops; the next run resumes the study. With --until-gain, the run stops before all trials are
     carried out as soon as no decision is better than the recommended one by more than X, with 95% probability.

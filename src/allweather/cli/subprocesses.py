@@ -24,11 +24,16 @@ ANSWER_KEYS = ("value", "context", "decision", "failed")
 NOT_FOUND = (126, 127, 9009)
 """Exit codes of a shell that found no such command; the last is that of Windows."""
 CHILD = """
-import importlib, json, sys
+import importlib, inspect, json, sys
 module, _, name = sys.argv[1].partition(":")
 function = getattr(importlib.import_module(module), name)
 if len(sys.argv) == 2:
-    found = function(json.load(sys.stdin)["decision"])
+    given = json.load(sys.stdin)
+    try:
+        needed = [each for each in inspect.signature(function).parameters.values() if each.default is each.empty]
+    except (TypeError, ValueError):
+        needed = []
+    found = function(*[given["decision"], given["context"]][: max(1, min(len(needed), 2))])
     print("\\n" + json.dumps(found, default=lambda value: value.tolist()))
 """
 """Calls a Python function in a process of its own, so that it can be stopped like a command."""
@@ -66,7 +71,7 @@ class TrialCommand:
         """Return the command that calls a Python function.
 
         Args:
-            name: `module:name` of a function that takes a decision; it must be importable.
+            name: `module:name` of a function that takes a decision, and perhaps a context; it must be importable.
             timeout: seconds per attempt.
             retries: further attempts after one that failed.
         """
@@ -165,18 +170,19 @@ def environment(trial: Trial, study: str) -> dict[str, str]:
     """Return environment variables for a command: `AW_order=0.3` and so on.
 
     Args:
-        trial: its decision becomes variables with the prefix `AW_`.
+        trial: its decision, and its context where that is known, become variables with the prefix `AW_`.
         study: name of the study.
     """
     names = {"ALLWEATHER_STUDY": study, "ALLWEATHER_TRIAL": str(trial.number)}
-    for name, value in trial.decision.items():
+    for name, value in {**(trial.context or trial.partial or {}), **trial.decision}.items():
         safe = re.sub(r"[^0-9A-Za-z_]", "_", name)
         names[f"AW_{safe}"] = value if isinstance(value, str) else json.dumps(value)
     return names
 
 
 def _input(trial: Trial, study: str) -> bytes:
-    given = {"study": study, "trial": trial.number, "decision": dict(trial.decision), "context": trial.context}
+    given: dict[str, Any] = {"study": study, "trial": trial.number, "decision": dict(trial.decision)}
+    given["context"] = trial.context if trial.partial is None else trial.partial
     paid = {} if trial.cost is None else {"left": list(trial.left), "cost": trial.cost}
     return json.dumps({**given, **paid}).encode()
 

@@ -65,7 +65,7 @@ class Independent(ContextModel):
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """All combinations of the variables' points, or as many as there may be, spread evenly by weight."""
-        parts = [model.reference(columns, step, generator) for model, columns in self._split(contexts)]
+        parts = [model.reference(columns, step, generator) for model, columns in self.split(contexts)]
         sizes = [len(part.points) for part in parts]
         if torch.tensor(sizes).prod() <= SAMPLES:
             rows = torch.cartesian_prod(*[torch.arange(size) for size in sizes]).reshape(-1, len(parts))
@@ -81,19 +81,20 @@ class Independent(ContextModel):
 
     def resample(self, contexts: Tensor, reference: Reference, count: int, generator: Generator) -> Tensor:
         """The variables' own draws together: each changes the weight of a point by its own ratio."""
-        weights, points = reference.weights, [columns for _, columns in self._split(reference.points)]
+        weights, points = reference.weights, [columns for _, columns in self.split(reference.points)]
         total = weights.expand(count, -1)
-        for (model, columns), own in zip(self._split(contexts), points, strict=True):
+        for (model, columns), own in zip(self.split(contexts), points, strict=True):
             drawn = model.resample(columns, Reference(own, weights), count, generator)
             total = total * torch.where(weights > 0, drawn / weights.clamp_min(1e-300), 1.0)
         return total / total.sum(-1, keepdim=True).clamp_min(1e-300)
 
-    def _split(self, contexts: Tensor) -> list[tuple[ContextModel, Tensor]]:
-        """The model of each variable, and its columns."""
+    def split(self, contexts: Tensor) -> list[tuple[ContextModel, Tensor]]:
+        """The model of each variable, and its columns (t, d) without rows that are not known."""
         names = list(self.models)
         sizes = [1] * len(names) if self.box is None else [self.box[name].columns for name in names]
         require(sum(sizes) == contexts.shape[1], "Independent(...)", "have its space: call `.on(space)`", names)
-        return list(zip(self.models.values(), contexts.split(sizes, 1), strict=True))
+        columns = [part[~part.isnan().any(1)] for part in contexts.split(sizes, 1)]  # where a variable was chosen
+        return list(zip(self.models.values(), columns, strict=True))
 
 
 def _named(name: str, model: ContextModel) -> ContextModel:

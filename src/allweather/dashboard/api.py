@@ -13,6 +13,8 @@ from allweather.dashboard.schemas import (
     AddIn,
     AskIn,
     ChangeIn,
+    ContextsIn,
+    ContextsOut,
     CorrectIn,
     CurrentStudy,
     FigureOut,
@@ -30,6 +32,7 @@ from allweather.dashboard.schemas import (
 )
 from allweather.serialization.change_form import change_arguments
 from allweather.storage.stored_study import StoredStudy
+from allweather.trials.tables import Line
 from allweather.trials.validation import Say
 
 ROOT = "/api/v1"
@@ -159,6 +162,14 @@ async def add(request: Request, study: CurrentStudy, table: AddIn) -> TrialsOut:
     options = {name: getattr(table, name) for name in ("left", "columns", "blank", "occasion")}
     added = await study.add([dict(row) for row in table.rows], request, **options)
     return TrialsOut(trials=[TrialOut.of(each) for each in added], total=len(added))
+
+
+@one.post("/contexts", status_code=201, tags=["ask and tell"], responses=WRITES)
+async def observe_contexts(request: Request, study: CurrentStudy, table: ContextsIn) -> ContextsOut:
+    """Report contexts that occurred without a trial, all rows or none; their distribution is learned from them."""
+    lines = [Line(f"row {number}", dict(row)) for number, row in enumerate(table.rows, start=1)]
+    await study.observe(lines, request)
+    return ContextsOut(observed=len(lines))
 
 
 @one.get("/recommendation", tags=["results"], responses=error_responses(404, 409))

@@ -240,6 +240,22 @@ class ChangeIn(Model):
     budget: Outcome | None = Field(default=None, description="of all trials together")
 
 
+class ContextsIn(Model):
+    """Contexts that occurred without a trial: all rows are stored, or none."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"rows": [{"demand": 30}, {"demand": 42}]}]})
+
+    rows: Annotated[list[Row], Field(min_length=1, max_length=5000)] = Field(
+        description="a value for every context variable"
+    )
+
+
+class ContextsOut(Model):
+    """How many contexts were stored."""
+
+    observed: int
+
+
 class RecommendationOut(Model):
     """The decision with the best objective under the posterior."""
 

@@ -29,6 +29,7 @@ from allweather.storage.summary import StudyKey, StudySummary, count_studies, fi
 from allweather.study import Study
 from allweather.trials import Event, Trial
 from allweather.trials.history import History
+from allweather.trials.tables import Line
 from allweather.trials.validation import Say
 
 Result = TypeVar("Result")
@@ -201,6 +202,10 @@ class OpenStudy:
     async def add(self, rows: Sequence[Any], request: Request, **options: Any) -> list[Trial]:
         """Add past data, all rows or none; the options are those of `Validator.added`."""
         return await self._adding.run(lambda it: it.session.decide(it.validator.added(rows, **options)), request)
+
+    async def observe(self, lines: Sequence[Line], request: Request) -> None:
+        """Write contexts that occurred without a trial, all rows or none."""
+        await self._adding.run(lambda it: it.session.decide(it.validator.observed(lines)), request)
 
     async def ask(self, task: Callable[[Study], Result], request: Request) -> Result:
         """Run a task that asks the study for trials."""

@@ -12,8 +12,9 @@ from torch import Generator, Tensor
 from allweather._utils.timing import Stopwatch
 from allweather.acquisition.optimize import Search
 from allweather.engine.check import Check
-from allweather.engine.engine import ASK, RECOMMEND, Engine, Plan, Situation
+from allweather.engine.engine import ASK, RECOMMEND, Engine
 from allweather.engine.pending import keep_apart
+from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.engine.splits import Split, SplitHistory, columns_of, within
 from allweather.errors import InvalidInput, require

@@ -2,112 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
 from allweather._utils.timing import Stopwatch
-from allweather.acquisition import Belief
+from allweather.acquisition import Belief, ContextRule
 from allweather.acquisition.optimize import Best, Search
-from allweather.contexts import Conditional, ContextModel, Forecast, Reference
+from allweather.contexts import Conditional, ContextModel, Forecast, Independent, LearnedModel, MeanBox, Reference
 from allweather.contexts.conditional import real_columns
 from allweather.engine.check import Check, check_model
 from allweather.engine.choice import likely_best, promising
 from allweather.engine.condensed import Expected
 from allweather.engine.pending import condition_on_pending, keep_apart
+from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import require
 from allweather.methods.composition import Parts
 from allweather.methods.defaults import LEGACY
 from allweather.objectives import Expectation, Objective
 from allweather.schedules import Progress
-from allweather.space import Space
-from allweather.space.variables import Value
-from allweather.surrogates import Hyperparameters, Posterior
+from allweather.surrogates import Posterior
 from allweather.surrogates.observations import Observations
-from allweather.trials import Row, Trial
 from allweather.trials.history import History
-from allweather.trials.results import Result
 
 ASK, DESIGN, RECOMMEND = range(3)
 """Independent streams of random numbers."""
 VIEWS = 3
 """Outlooks that are kept: a report needs that of the study, that of means, and one of the past at a time."""
-
-
-class Situation(NamedTuple):
-    """What is known about the coming context beyond the context model."""
-
-    context: Tensor | None = None
-    """(1, d_c) the context itself."""
-    forecast: ContextModel | None = None
-    """Its distribution for this decision."""
-    known: Tensor | None = None
-    """(d_c,) the part of the context that is known, NaN elsewhere."""
-
-    @classmethod
-    def of(
-        cls, space: Space, context: Row | None, forecast: ContextModel | None, where: str, controlled: bool = False
-    ) -> Situation:
-        """Check a context or a forecast that the user gave; with control sets neither is allowed."""
-        given = next((each for each in (context, forecast) if each is not None), None)
-        fits = given is None or not controlled
-        require(fits, f"{where}(context=..., forecast=...)", "not be given with control sets", given)
-        given_names = list(context) if isinstance(context, Mapping) else []
-        some = bool(given_names) and any(name not in given_names for name in space.contexts)
-        partly = some and all(name in space.contexts for name in given_names)
-        both = context is not None and forecast is not None and not partly
-        require(not both, f"{where}(context=..., forecast=...)", "not both be given", (context, forecast))
-        fits = forecast is None or isinstance(forecast, ContextModel)
-        require(fits, f"{where}(forecast=...)", "be a context model such as Finite(...)", forecast)
-        if context is not None and partly:
-            return cls(None, forecast, space.contexts.encode_partly(context))
-        return cls(None if context is None else space.contexts.encode(context), forecast)
-
-
-class Plan(NamedTuple):
-    """The next decision, in the user's units."""
-
-    decision: dict[str, Value]
-    fitted: Hyperparameters | None = None
-    """The hyperparameters of the surrogate, where it was used."""
-    left: tuple[str, ...] = ()
-    """Variables that are not controlled."""
-    cost: float | None = None
-    context: dict[str, Value] | None = None
-    """The context, where it is chosen too."""
-    fits: Mapping[str, Hyperparameters | None] | None = None
-    """With several outcomes: the hyperparameters of each surrogate."""
-
-    @classmethod
-    def of(cls, space: Space, decision: Tensor, fitted: Hyperparameters | None = None) -> Plan:
-        """Return the plan of a decision (d_x,) of the unit cube."""
-        return cls(space.decisions.decode(decision[None])[0], fitted)
-
-    def within(self, space: Space, context: Tensor) -> Plan:
-        """Return the plan with a context (d_c,) of the unit cube that is chosen, too."""
-        return self._replace(context=space.contexts.decode(context[None])[0])
-
-    def trial(self, history: History, context: Row | None = None, occasion: str | None = None) -> Trial:
-        """Return the next trial of a history: this plan, with what is known of the context, and its occasion."""
-        context = self.context if context is None else context
-        partly = context is not None and any(name not in context for name in history.space.contexts)
-        return Trial(
-            number=len(history.trials),
-            decision=self.decision,
-            context=None if partly else context,
-            fitted=self.fitted,
-            revision=history.revision,
-            left=self.left,
-            cost=self.cost,
-            occasion=occasion,
-            partial=context if partly else None,
-            results=None if self.fits is None else {name: Result(fitted=each) for name, each in self.fits.items()},
-        )
 
 
 @dataclass(eq=False)
@@ -145,7 +69,8 @@ class Engine:
         if len(history.complete) < self.initial:
             asked = sum(trial.asked for trial in history.trials)
             plan = Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
-            return plan if self.parts.simulator is None else self._within_law(plan, history, situation)
+            rule = self.parts.simulator
+            return plan if rule is None else self._within_law(plan, history, situation, rule)
         generator = self.generator(ASK, len(history.trials))
         belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
         belief = replace(belief, chooses=self.parts.simulator is not None)
@@ -163,7 +88,8 @@ class Engine:
             decision = self.search.best(score, belief.generator).decision
             if self.parts.simulator is not None:  # the same decision may be tried again in another context
                 place = self.parts.simulator.choose(belief, decision)
-                return Plan.of(history.space, decision, fitted).within(history.space, belief.reference.points[place])
+                point, chosen = belief.reference.points[place], self.parts.simulator.chosen(history.space)
+                return Plan.of(history.space, decision, fitted).within(history.space, point, chosen)
             waiting = pending[:, : len(decision)]
             return Plan.of(history.space, keep_apart(decision, waiting, score, self.search, belief.generator), fitted)
 
@@ -237,7 +163,9 @@ class Engine:
             contexts=len(reference.points),
             context_kernel=posterior.context_kernel,
         )
-        learned = replace(progress, step=max(history.contexts_seen, 1))  # radii shrink with the number of contexts seen
+        simulated = self.parts.simulator is not None and len(observations.seen) > 0
+        seen = len(observations.seen) if simulated else history.contexts_seen
+        learned = replace(progress, step=max(seen, 1))  # radii shrink with the number of contexts seen
         reference, observations = reference.to(self.device), observations.to(self.device)
         return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator, model)
 
@@ -273,22 +201,38 @@ class Engine:
     def _data(self, history: History) -> Observations:
         return self._observations(history).to(self.device)
 
-    def _within_law(self, plan: Plan, history: History, situation: Situation) -> Plan:
+    def _within_law(self, plan: Plan, history: History, situation: Situation, rule: ContextRule) -> Plan:
         """Return a plan of the initial design of a simulator: its context is drawn from the law."""
         generator = self.generator(ASK, len(history.trials))
         reference = self.parts.reference(self._observations(history), 1, generator, situation.forecast)
         place = torch.multinomial(reference.weights, 1, generator=generator)[0]
-        return plan.within(history.space, reference.points[place])
+        return plan.within(history.space, reference.points[place], rule.chosen(history.space))
 
     def _observations(self, history: History) -> Observations:
         found = history.observations.without_contexts() if self.parts.context is None else history.observations
+        rule = self.parts.simulator
+        if rule is None:
+            return found
         # Contexts that were chosen say nothing about their law.
-        return found if self.parts.simulator is None else replace(found, seen=found.seen[:0])
+        seen = history.natural_contexts(rule.chosen(history.space))
+        if not isinstance(self.parts.context, Independent):  # which takes each variable alone
+            seen = seen[~seen.isnan().any(1)]
+        _require_contexts(self.parts.context, seen)
+        return replace(found, seen=seen)
 
     def generator(self, stream: int, number: int) -> Generator:
         """Return random numbers that depend on the seed and the place in the study only."""
         state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
         return torch.Generator().manual_seed(int(state) % 2**63)
+
+
+def _require_contexts(model: ContextModel | None, seen: Tensor) -> None:
+    """Refuse to learn a law from no contexts (t, d_c) at all."""
+    parts = model.split(seen) if isinstance(model, Independent) else [(model, seen)]
+    lacking = any(isinstance(each, LearnedModel | MeanBox) and not len(rows) for each, rows in parts)
+    remedy = "call `study.observe_contexts(table)`, or give the law: Known(...), Finite(rows) or Uniform()"
+    where = "Study(simulator=...)"
+    require(not lacking, where, "know contexts that occurred, to learn their law from", "none", remedy)
 
 
 def _same(one: Objective | None, other: Objective | None) -> bool:

@@ -11,11 +11,12 @@ from typing import Any
 from torch import Tensor
 
 from allweather.acquisition.optimize import Search
-from allweather.contexts import Ignored, Independent, LearnedModel, MeanBox
+from allweather.contexts import Ignored
 from allweather.engine.check import Check
 from allweather.engine.controlled import ControlledEngine
-from allweather.engine.engine import Engine, Situation
+from allweather.engine.engine import Engine
 from allweather.engine.outcomes import OutcomesEngine, check_combination, named_kinds
+from allweather.engine.plan import Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, is_number, require, require_count
 from allweather.methods import method as named_method
@@ -117,7 +118,9 @@ class EngineFactory:
         on_cpu = self.device == "cpu"
         require(on_cpu, "Study(device=...)", "be cpu where there are control sets", self.device)
         simulated = composition.simulator is not None
-        require(not simulated, "Study(simulator=...)", "not be given with control sets", composition.simulator)
+        remedy = "a set that controls all variables at the cost of a run is a simulator"
+        said = "not be given with control sets, which say themselves what a trial sets"
+        require(not simulated, "Study(simulator=...)", said, composition.simulator, remedy)
         template = self._engine(Composition(), ())
         return ControlledEngine(composition, self.space, control, template, self.sign, self.limits, self._encoded)
 
@@ -192,7 +195,7 @@ def check_device(device: Any) -> None:
 
 
 def check_simulator(composition: Composition, space: Space) -> None:
-    """Refuse a simulator without contexts to choose, or whose law would be learned from the contexts it chose.
+    """Refuse a simulator without contexts to choose.
 
     Args:
         composition: of the study.
@@ -200,14 +203,11 @@ def check_simulator(composition: Composition, space: Space) -> None:
     """
     if composition.simulator is None:
         return
-    where, law = "Study(simulator=...)", "Study(context=...)"
+    where = "Study(simulator=...)"
     require(len(space.contexts) > 0, where, "be given with contexts, which it chooses", composition.simulator)
-    given = composition.context
-    models = list(given.models.values()) if isinstance(given, Independent) else [given]
-    known = not any(model is None or isinstance(model, LearnedModel | MeanBox | Ignored) for model in models)
-    remedy = "Known(...) with its law, Finite(rows) with measured contexts, or Uniform()"
-    wanted = "give the law of the contexts with a simulator, since those it chooses do not show it"
-    require(known, law, wanted, given, f"use {remedy}")
+    remedy = "use Known(...) with its law, or leave it out and call `study.observe_contexts(table)`"
+    used = not isinstance(composition.context, Ignored)
+    require(used, "Study(context=...)", "not ignore the contexts that a simulator chooses", composition.context, remedy)
 
 
 def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:

@@ -12,10 +12,11 @@ from allweather.acquisition import Belief
 from allweather.acquisition.constrained import JointBelief, check_acquisition, joint_score
 from allweather.acquisition.feasibility import Limit
 from allweather.engine.check import Check
-from allweather.engine.engine import ASK, RECOMMEND, Engine, Plan, Situation
+from allweather.engine.engine import ASK, RECOMMEND, Engine
 from allweather.engine.feasible import best_feasible, surely_feasible
 from allweather.engine.outcomes_view import OutcomesOutlook
 from allweather.engine.pending import condition_on_pending, keep_apart
+from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.methods.composition import Composition

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from botorch.models.model import Model
 from torch import Tensor
 
-from allweather.acquisition import Acquisition
+from allweather.acquisition import Acquisition, ContextRule
+from allweather.acquisition.context_rules import ChooseOnly
 from allweather.contexts import ContextModel
 from allweather.engine.factory import COLUMNS, check_start, resolve_method
 from allweather.errors import require
@@ -43,19 +44,25 @@ class StudyOptions:
     surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None
     initial: int | None = None
     seed: int = 0
+    simulator: bool | ContextRule | None = None
+    chooses: bool = field(init=False, default=False)
+    """Whether contexts are chosen too."""
 
     def __post_init__(self) -> None:
         composition = resolve_method(self.method, self.caller).with_parts(
-            self.context, self.objective, self.acquisition, self.surrogate
+            self.context, self.objective, self.acquisition, self.surrogate, simulator=self.simulator
         )
         where = f"{self.caller}(method=...)"
         require(composition.rule is None, where, "not require control sets", self.method)
+        object.__setattr__(self, "chooses", composition.simulator is not None)
+        some = isinstance(composition.simulator, ChooseOnly)
+        require(not some, f"{self.caller}(simulator=...)", "choose all contexts: True, or a rule", self.simulator)
         check_start(self.initial, self.seed, self.caller)
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of `Study` by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "caller"}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init and each.name != "caller"}
 
     def study(self, space: Space, direction: str, constraints: tuple[LinearConstraint, ...] = ()) -> Study:
         """Return a study without trials.

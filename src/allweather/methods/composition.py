@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import Generator, Tensor
 
 from allweather.acquisition import Acquisition
-from allweather.acquisition.context_rules import ContextRule, MostInfluential
+from allweather.acquisition.context_rules import ChooseOnly, ContextRule, MostInfluential
 from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
@@ -57,7 +57,12 @@ class Composition:
             ("context", self.context, ContextModel, "a context model such as KDE()"),
             ("objective", self.objective, Objective, "an objective such as DRO(TotalVariation(0.2))"),
             ("acquisition", self.acquisition, Acquisition, "an acquisition such as UCB(1.5)"),
-            ("simulator", self.simulator, ContextRule, "True, False or a rule such as MostInfluential()"),
+            (
+                "simulator",
+                self.simulator,
+                ContextRule,
+                "True, names of contexts, or a rule such as MostInfluential()",
+            ),
         ]
         for name, part, kind, example in parts:
             require(part is None or isinstance(part, kind), f"Study({name}=...)", f"be {example}", part)
@@ -75,11 +80,14 @@ class Composition:
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         goal: str | None = None,
-        simulator: bool | ContextRule | None = None,
+        simulator: bool | Sequence[str] | ContextRule | None = None,
     ) -> Composition:
         """Return this composition with the given parts in place of its own."""
+        own = self.simulator if simulator is not False else None
         if isinstance(simulator, bool):
-            simulator = (self.simulator or MostInfluential()) if simulator else None
+            simulator = (own or MostInfluential()) if simulator else None
+        elif isinstance(simulator, Sequence) and not isinstance(simulator, str):
+            simulator = ChooseOnly(simulator) if own is None else ChooseOnly(simulator, own)
         return Composition(
             self.context if context is None else context,
             self.objective if objective is None else objective,
@@ -88,7 +96,7 @@ class Composition:
             self.rule,
             self.goal if goal is None else goal,
             self.origin,
-            self.simulator if simulator is None else simulator,
+            own if simulator is None else simulator,  # type: ignore[arg-type]
         )
 
     def on(self, space: Space, sign: int, controlled: bool = False) -> Parts:
@@ -109,7 +117,7 @@ class Composition:
             surrogate=surrogate.on(space).facing(sign),
             space=space,
             goal=self.goal,
-            simulator=self.simulator,
+            simulator=None if self.simulator is None else self.simulator.on(space),
         )
 
 

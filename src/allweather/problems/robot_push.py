@@ -137,7 +137,7 @@ def robot_push(goal: Sequence[float] = (3.0, 4.0)) -> Problem:
 
 @registered("robot-push-short")
 def robot_push_short(goal: Sequence[float] = (0.9, 1.2)) -> Problem:
-    """As `robot-push`, with durations in [1, 6] and a near goal: a run takes a millisecond; 25 durations are the law."""
+    """As `robot-push` with a near goal and 25 durations in [1, 6]: a run takes a millisecond."""
     return _pushing("robot-push-short", goal, SHORT, 25)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import torch
 from botorch.test_functions import synthetic
 from torch import Tensor

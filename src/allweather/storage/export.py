@@ -107,14 +107,13 @@ def _event(row: dict[str, Any], number: int) -> Event:
     known = {"number", "kind", "trial", "at", "worker", "payload"}
     require(set(row) == known, where, f"have exactly {sorted(known)}", sorted(row))
     require(row["number"] == number, where, f"be number {number}", row["number"])
-    kinds = ("asked", "told", "added", "corrected", "expired", "changed")
+    kinds = ("asked", "told", "added", "corrected", "expired", "changed", "observed")
     require(row["kind"] in kinds, where, f"be one of {', '.join(kinds)}", row["kind"])
     trial, at, worker = row["trial"], row["at"], row["worker"]
     require(isinstance(row["payload"], dict), where, "have a payload that is an object", row["payload"])
     counted = isinstance(trial, int) and not isinstance(trial, bool) and trial >= 0
-    require(
-        counted or (trial is None and row["kind"] in ("added", "changed")), where, "name a trial by its number", trial
-    )
+    whole = trial is None and row["kind"] in ("added", "changed", "observed")
+    require(counted or whole, where, "name a trial by its number", trial)
     require(is_number(at) and math.isfinite(at), where, "have a time in seconds", at)
     require(isinstance(worker, str) and len(worker) <= 200, where, "have a worker of up to 200 characters", worker)
     return Event(row["kind"], row["payload"], trial, number, at, worker)

@@ -62,6 +62,8 @@ def _applicable(events: Iterable[Event], space: Space | None) -> tuple[list[Even
 def _renumbered(event: Event, trials: list[Trial], numbers: dict[int, int]) -> Event:
     if event.kind == "changed":
         return event
+    if event.kind == "observed":
+        return replace(event, payload={"contexts": [dict(row) for row in event.payload["contexts"]]})
     if event.kind not in ("asked", "added"):
         place = numbers[event.trial if event.trial is not None else -1]
         trials[place] = apply_event(trials[place], event)

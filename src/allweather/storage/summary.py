@@ -100,9 +100,8 @@ def _readable(payload: str) -> bool:
 def _count_trials(connection: Connection, study: int) -> int:
     """Return the number of trials: the largest number of an asked trial or in the newest added table, plus one."""
     asked = connection.execute(sa.select(sa.func.max(events.c.trial)).where(events.c.study == study)).scalar()
-    added = sa.select(events.c.payload).where(
-        events.c.study == study, events.c.trial.is_(None), events.c.kind == "added"
-    )
+    whole = events.c.study == study, events.c.trial.is_(None), events.c.kind == "added"
+    added = sa.select(events.c.payload).where(*whole)
     table = connection.execute(added.order_by(events.c.number.desc()).limit(1)).scalar()
     rows = [] if table is None else json.loads(table).get("trials", [])
     return max([-1 if asked is None else int(asked), *(int(row["number"]) for row in rows)]) + 1

@@ -135,6 +135,34 @@ class TrialLog:
         choose = self._validator.added(lines, left, columns, blank, occasion)
         return self._session.decide(choose) if lines else []
 
+    def observe_contexts(self, table: Any, *, columns: Columns = None) -> int:
+        """Report contexts that occurred without a trial; a context model that is learned learns from them.
+
+        In studies of a simulator the law of the contexts is learned from these alone, since those of the trials were
+        chosen.
+
+        Args:
+            table: a DataFrame, a CSV file or rows, with a column per context variable.
+            columns: which columns to read, as a list; or as `{"demand": "sold units"}` what they are called in the
+                table. Further columns are then ignored; without it they are refused.
+
+        Returns:
+            The number of contexts, of which all are stored, or none where one is invalid.
+
+        Example:
+            >>> from allweather import Context, Real, Space, Study
+            >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), simulator=True)
+            >>> study.observe_contexts([{"demand": 0.2}, {"demand": 0.4}, {"demand": 0.3}])
+            3
+            >>> 0 <= study.ask().context["demand"] <= 1
+            True
+        """
+        lines = read_table(table)
+        choose = self._validator.observed(lines, columns)
+        if lines:
+            self._session.decide(choose)
+        return len(lines)
+
     def restore(self, trials: Sequence[Trial]) -> None:
         """Resume from the trials of an earlier study like this one.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from allweather.trials.trial import Trial
+from allweather.trials.trial import Row, Trial
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Event:
     """Something that happened in a study."""
 
     kind: str
-    """`asked`, `added`, `told`, `corrected`, `expired`, or `changed` where the study itself was."""
+    """`asked`, `added`, `told`, `corrected`, `expired`, `observed`, or `changed` where the study itself was."""
     payload: dict[str, Any]
     trial: int | None = None
     """The trial it is about, where it is about one."""
@@ -35,6 +35,11 @@ class Event:
     def added(cls, trials: Sequence[Trial]) -> Event:
         """Data from before were added."""
         return cls("added", {"trials": [trial.to_dict() for trial in trials]}, trials=tuple(trials))
+
+    @classmethod
+    def observed(cls, contexts: Sequence[Row]) -> Event:
+        """Contexts occurred without a trial."""
+        return cls("observed", {"contexts": [dict(row) for row in contexts]})
 
     @classmethod
     def expired(cls, number: int) -> Event:

@@ -41,6 +41,8 @@ class History:
     """Changes of the study so far; trials may lie outside the present bounds then."""
     outcome_names: tuple[str, ...] = ()
     """The names of several outcomes; empty where there is one, which needs no name."""
+    observed: tuple[Row, ...] = ()
+    """Contexts that occurred without a trial, from which their law is learned."""
 
     def asked(self, trial: Trial) -> History:
         """Return the history with a new trial."""
@@ -70,7 +72,7 @@ class History:
     @property
     def happened(self) -> list[Row]:
         """One context for each occasion, from which their law is learned: those within the present bounds."""
-        return self._allowed(contexts_of_occasions(self.trials, self.space.variables))
+        return self._allowed([*self.observed, *contexts_of_occasions(self.trials, self.space.variables)])
 
     def _allowed(self, rows: list[Row]) -> list[Row]:
         return [row for row in rows if contains(self.space.variables, row)] if self.changes else rows
@@ -115,8 +117,9 @@ class History:
     def contexts_seen(self) -> int:
         """Number of contexts that their law is learned from: those of one occasion count once."""
         if self.changes:
-            return len(self._allowed(contexts_of_occasions(self.complete, self.space.variables)))
-        return len(by_occasion(self.complete))
+            told = self._allowed(contexts_of_occasions(self.complete, self.space.variables))
+            return len(told) + len(self._allowed(list(self.observed)))
+        return len(by_occasion(self.complete)) + len(self.observed)
 
     @cached_property
     def observations(self) -> Observations:
@@ -135,6 +138,22 @@ class History:
         decisions = self.space.decisions.encode([decision for decision, _, _ in rows], outside)
         contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None], outside)
         return Observations(decisions, contexts, values, self.space.contexts.encode(self.happened), errors)
+
+    def natural_contexts(self, chosen: Sequence[str]) -> Tensor:
+        """Return contexts (m, d_c) that occurred; of those of trials, variables that were chosen are NaN.
+
+        Args:
+            chosen: names of the variables whose values in trials were chosen.
+        """
+        import torch
+
+        box = self.space.contexts
+        rows = [dict(row) for row in self._allowed(list(self.observed))]
+        if any(name not in chosen for name in box):
+            told = self._allowed(contexts_of_occasions(self.trials, self.space.variables))
+            rows += [{name: value for name, value in row.items() if name not in chosen} for row in told]
+        points = [box.encode_partly(row) for row in rows]
+        return torch.stack(points) if points else torch.zeros(0, box.columns, dtype=torch.float64)
 
     def table(self) -> pd.DataFrame:
         """Return one row per trial and one column per variable; `value` is the mean of its outcomes.

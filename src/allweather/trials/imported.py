@@ -12,6 +12,7 @@ from allweather.trials.history import History
 from allweather.trials.replay import apply_event, events_of
 from allweather.trials.reports import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Results, decode_results
+from allweather.trials.tables import Line
 from allweather.trials.trial import Trial
 from allweather.trials.validation import Validator
 
@@ -63,6 +64,10 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
             require(right, "trial", f"have number {len(trials)}", (trial.number, event.trial))
             _check_trial(trial, validator, event.kind == "asked")
             trials.append(trial)
+        return
+    if event.kind == "observed":
+        require(event.trial is None, "trial", "not be named with contexts that were observed", event.trial)
+        validator.observed([Line("row", dict(row)) for row in event.payload["contexts"]])
         return
     known = event.trial is not None and 0 <= event.trial < len(trials)
     require(known, "trial", f"be one of the {len(trials)} before", event.trial)

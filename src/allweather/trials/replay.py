@@ -26,7 +26,7 @@ class Replay:
         """Return the replay with further events."""
         seen, asked_at = self.seen, dict(self.asked_at)
         trials, history = list(self.history.trials), self.history
-        revision = history.revision
+        revision, observed = history.revision, list(history.observed)
         for event in events:
             seen = event.number
             if event.kind == "changed":
@@ -40,6 +40,8 @@ class Replay:
             revision += 1
             if event.kind == "added":
                 trials += event.parsed()
+            elif event.kind == "observed":
+                observed += event.payload["contexts"]
             else:
                 known = event.trial is not None and 0 <= event.trial < len(trials)
                 require(known, f"journal event {event.number}", f"be about one of {len(trials)} trials", event.trial)
@@ -47,7 +49,8 @@ class Replay:
                 trials[place] = event.trials[0] if event.trials else apply_event(trials[place], event)
         if seen == self.seen:
             return self
-        return Replay(replace(history, trials=tuple(trials), revision=revision), seen, asked_at)
+        history = replace(history, trials=tuple(trials), revision=revision, observed=tuple(observed))
+        return Replay(history, seen, asked_at)
 
     def overdue(self, now: float, expire: float) -> list[int]:
         """Pending trials that were asked for more than `expire` seconds ago: their worker is presumed dead."""

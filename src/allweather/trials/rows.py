@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from allweather._utils.formatting import parsed_number
 from allweather.errors import InvalidInput, is_number, name_mismatch, require
-from allweather.space import Space
+from allweather.space import Box, Space
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
 from allweather.trials.reports import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Result
@@ -21,6 +21,7 @@ OWN_COLUMNS = ("trial", "state", "left", "cost")
 """Columns of `Study.trials()` that are not read back."""
 FURTHER = ("sd", "occasion")
 """Columns that a table may have beside those of the variables and `value`."""
+OBSERVED = "Study.observe_contexts(table=...)"
 BLANK = ("refuse", "failed", "pending")
 Headers = Mapping[str, str]
 """What columns are called in the table, by our names."""
@@ -73,7 +74,7 @@ class RowReader:
         state = line.cells.get("state", "complete")
         choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
         require("state" in names or state == "complete", f"{where}, column 'state'", choose, state)
-        row, headers = self._named(line.cells, names, where)
+        row, headers = self.named(line.cells, names, where)
         cells = _Cells(row, headers, line, where)
         decision = {name: cells.read(name, variable) for name, variable in space.decisions.items()}
         context = self._context(cells, space)
@@ -105,8 +106,14 @@ class RowReader:
             return None
         return {name: cells.read(name, variable) for name, variable in space.contexts.items()}
 
-    def _named(self, cells: Mapping[str, Any], names: Sequence[str], where: str) -> tuple[dict[str, Any], Headers]:
-        """The cells that are read, by our names, and the headers of these."""
+    def named(self, cells: Mapping[str, Any], names: Sequence[str], where: str) -> tuple[dict[str, Any], Headers]:
+        """Return the cells that are read, by our names, and the headers of these.
+
+        Args:
+            cells: by header.
+            names: those that must be there.
+            where: what errors call the row.
+        """
         given, columns = list(cells), self.columns
         renamed = dict(columns) if isinstance(columns, Mapping) else {name: name for name in columns or ()}
         known = [*names, *(name for name in further_columns(self.outcomes) if name not in names)]
@@ -185,6 +192,25 @@ def find_columns(names: Sequence[str], headers: Sequence[str]) -> dict[str, str 
         {'dose': 'Dose (mg)', 'value': None}
     """
     return {name: _find(name, headers) for name in names}
+
+
+def read_contexts(lines: Sequence[Line], box: Box, columns: Columns = None) -> list[dict[str, Value]]:
+    """Return contexts that occurred without a trial, one of each row.
+
+    Args:
+        lines: rows of a table.
+        box: the context variables.
+        columns: which columns to read, or what they are called in the table.
+    """
+    reader, found = RowReader(columns), []
+    for line in lines:
+        where = f"{OBSERVED} {line.where}"
+        row, headers = reader.named(line.cells, list(box), where)
+        strange = [name for name in row if name not in box]
+        require(not strange, where, f"have columns {', '.join(box)} only", strange, "choose columns by `columns=`")
+        cells = _Cells(row, headers, line, where)
+        found.append({name: cells.read(name, variable) for name, variable in box.items()})
+    return found
 
 
 def _find(name: str, given: Sequence[str]) -> str | None:

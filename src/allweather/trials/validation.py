@@ -14,11 +14,12 @@ from allweather.trials.events import Event
 from allweather.trials.history import History
 from allweather.trials.reports import occasion_name, reported_outcomes, standard_errors
 from allweather.trials.results import Failed, Result, encode_results, reported_results
-from allweather.trials.rows import RowReader
+from allweather.trials.rows import OBSERVED, RowReader, read_contexts
 from allweather.trials.tables import Columns, Line
 from allweather.trials.trial import Row, Trial, plain
 
 Say = Callable[[Trial], Event]
+Choose = Callable[[History], list[Event]]
 PART, LONGEST_PART = 1000, 500_000
 """Rows of past data in one event, and characters of them as JSON; a longer or wider table makes several."""
 Values = float | Sequence[float] | Mapping[str, Any] | None
@@ -148,7 +149,7 @@ class Validator:
         columns: Columns = None,
         blank: str = "refuse",
         occasion: Any = None,
-    ) -> Callable[[History], list[Event]]:
+    ) -> Choose:
         """Check rows of past data; variables in `left` were not controlled then."""
         reader, space = RowReader(columns, blank, occasion, self.outcomes), self.space
         rows = [Line(f"row {n}", each) if isinstance(each, dict) else each for n, each in enumerate(lines, start=1)]
@@ -171,6 +172,16 @@ class Validator:
             return [Event.added(part) for part in _parts(trials)]
 
         return choose
+
+    def observed(self, lines: Sequence[Line], columns: Columns = None) -> Choose:
+        """Check contexts that occurred without a trial."""
+        remedy = "give data from before as trials: `study.add(table, left=[...])`"
+        require(not self.controlled, OBSERVED, "not be given with control sets", "contexts", remedy)
+        box = self.space.contexts
+        require(len(box) > 0, OBSERVED, "be given to a study with contexts", self.space)
+        rows = read_contexts(lines, box, columns)
+        parts = [rows[start : start + PART] for start in range(0, len(rows), PART)]
+        return lambda history: [Event.observed(part) for part in parts]
 
     def check_rows(self, trial: Trial, context: Row | None, decision: Row | None) -> None:
         """Refuse a context or a decision that does not fit the variables as this trial splits them."""

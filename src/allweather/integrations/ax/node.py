@@ -91,6 +91,9 @@ class AllweatherNode(ExternalGenerationNode):
             numeric = all(is_number(option) or isinstance(option, bool) for option in options)
             require(numeric, f"{WHERE}(space=...)", "have numeric contexts, as metrics are", (named, choices))
         self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed)
+        remedy = "use `aw.Study(simulator=...)`, or draw the context from its distribution and report it"
+        said = "not choose contexts, which Ax knows as metrics: it has no way to hand them to a trial"
+        require(not self.options.chooses, f"{WHERE}(method=...)", said, method, remedy)
         self._history: TrialHistory | None = None
         self._batch: list[Row] = []
         """Decisions since the experiment was read; each is a new trial, even if it repeats an earlier decision."""

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import optuna
+import torch
 from botorch.models.model import Model
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.trial import FrozenTrial, TrialState
 from torch import Tensor
 
-from allweather.acquisition import Acquisition
+from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
@@ -71,6 +72,7 @@ class AllweatherSampler(BaseSampler):
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         initial: int | None = None,
         seed: int = 0,
+        simulator: bool | ContextRule | None = None,
     ) -> None:
         """Create a sampler.
 
@@ -85,12 +87,14 @@ class AllweatherSampler(BaseSampler):
             surrogate: a `GP(...)`, or a function `(X, Y) -> BoTorch model`.
             initial: number of quasi-random decisions before the surrogate is used.
             seed: the same seed and the same results give the same decisions, also in a resumed study.
+            simulator: whether contexts are chosen too, as in `Study`: the objective function reads its context from
+                `sampler.chosen_context(trial)`. Their law must be given as `context`.
 
         Raises:
             InvalidInput: if an argument does not meet its requirement.
         """
         self.space = only_contexts(space, WHERE)
-        self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed)
+        self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed, simulator)
         named = search_space is None or isinstance(search_space, Mapping)
         require(named, f"{WHERE}(search_space=...)", "map names to Optuna distributions", search_space)
         self._search_space = None if search_space is None else dict(search_space)
@@ -116,6 +120,8 @@ class AllweatherSampler(BaseSampler):
             # Concurrent choices of other workers are not stored yet: they will be what this worker would choose.
             before = min(history.undecided(others, trial.number), MAX_CONCURRENT)
             asked = self._study(study, history, others).ask(before + 1)[-1]
+            if self.options.chooses:
+                study._storage.set_trial_user_attr(trial._trial_id, CONTEXT, dict(asked.context or {}))
         return {name: each.translation.theirs(asked.decision[name]) for name, each in history.known.items()}
 
     def sample_independent(
@@ -177,6 +183,26 @@ class AllweatherSampler(BaseSampler):
         require(known, f"{WHERE}.tell_context(number=...)", f"be one of the {count} trials", number)
         self.space.contexts.encode(context)
         study.set_user_attr(f"{LATE}{number}", dict(plain(context)))
+
+    def chosen_context(self, trial: optuna.Trial) -> dict[str, Any]:
+        """Return the context that a trial is to be run in, with `simulator=True`; it needs not be reported.
+
+        Args:
+            trial: a running trial; before the parameters are known its context is drawn from the context model.
+        """
+        require(self.options.chooses, f"{WHERE}.chosen_context(...)", "be called with `simulator=True`", trial)
+        stored = trial.study._storage.get_trial(trial._trial_id).user_attrs.get(CONTEXT)
+        if stored is None:
+            box = self.space.contexts
+            model = self.options.context
+            require(model is not None, f"{WHERE}(context=...)", "be the law of the contexts of a simulator", model)
+            assert model is not None
+            generator = torch.Generator().manual_seed(self.options.seed * 1000 + trial.number)
+            law = model.on(self.space).reference(torch.zeros(0, box.columns, dtype=torch.float64), 1, generator)
+            place = torch.multinomial(law.weights, 1, generator=generator)
+            stored = box.decode(box.snap(law.points[place]))[0]
+            trial.set_user_attr(CONTEXT, dict(plain(stored)))
+        return dict(stored)
 
     def recommend(
         self,
