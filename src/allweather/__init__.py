@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         FourierThompson,
         FromLaw,
         KnowledgeGradient,
+        LacingTail,
         LacingValue,
         LargestDeviation,
         LargestGain,
@@ -131,7 +132,7 @@ deprecated.install()
 _NAMES = {
     "acquisition": (
         "UCB Acquisition Belief ChooseOnly ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient "
-        "LacingValue LargestDeviation LargestGain MostInfluential ObjectiveUCB Random Thompson"
+        "LacingTail LacingValue LargestDeviation LargestGain MostInfluential ObjectiveUCB Random Thompson"
     ),
     "contexts": (
         "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Independent Known LearnedModel "
@@ -227,6 +228,7 @@ __all__ = [
     "InvalidInput",
     "KnowledgeGradient",
     "Known",
+    "LacingTail",
     "LacingValue",
     "LargestDeviation",
     "LargestGain",

@@ -11,7 +11,7 @@ from tests.acquisition.beliefs import GRID, belief, observations
 
 import allweather as aw
 from allweather import DRO, Expectation, InvalidInput, TotalVariation
-from allweather.acquisition.knowledge_gradient import expected_maximum
+from allweather.acquisition.largest_line import expected_maximum
 
 Z = torch.linspace(-9, 9, 20001, dtype=torch.float64)
 SHARES = torch.exp(-Z.square() / 2) / math.sqrt(2 * math.pi) * (Z[1] - Z[0])
@@ -64,6 +64,45 @@ def test_means_are_exact():
         assert found == pytest.approx(gain_by_updates(known, decision), rel=1e-4, abs=1e-10)
 
 
+def gain_by_draws(known, decision, contexts, draws=2000):
+    """The expected gain of a trial in each of some contexts, by Monte Carlo over its outcome."""
+    points, _ = known.reference
+    every = torch.cat([known.incumbents(64), decision[None]])
+    data, found = known.surrogate.data, []
+    normals = torch.randn(draws, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    normals = torch.cat([normals, -normals]) / normals.square().mean().sqrt()
+    for context in contexts:
+        point = torch.cat([decision, context])[None]
+        mean, sd = known.surrogate.field(context[None])(decision[None])
+        spread = (sd[0, 0].square() + data.noise * data.scale**2).sqrt()
+        low, high = (
+            known.surrogate.given(point, mean[0] + z * spread).field(points).mean(every) for z in (0.0, 1.0)
+        )  # the mean function after the trial is a line in its outcome
+        moved = low[:, None] + (high - low)[:, None] * normals[:, None]  # (M, draws, n)
+        after = known.objective(moved, known.reference)
+        found.append(float(after.amax(0).mean() - after.mean(1).max()))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("objective", [Expectation(), DRO(TotalVariation(0.6)), aw.CVaR(0.3)], ids=repr)
+def test_brute_force_by_draws(objective):
+    known = belief(objective, t=5)
+    decisions = GRID[[4, 14]]
+    average = aw.KnowledgeGradient(contexts=9, nodes=40).build(known)(decisions).exp()
+    largest = aw.KnowledgeGradient(contexts=9, nodes=40).build(replace(known, chooses=True))(decisions).exp()
+    for place, decision in enumerate(decisions):
+        gains = gain_by_draws(known, decision, known.reference.points)
+        assert gains.max() > 1e-3
+        assert float(average[place]) == pytest.approx(gains.mean(), rel=0.03)
+        assert float(largest[place]) == pytest.approx(gains.max(), rel=0.03)
+
+
+def test_few_nodes_are_near_many():
+    known = belief(DRO(TotalVariation(0.6)), t=5)
+    few, many = (aw.KnowledgeGradient(contexts=9, nodes=nodes).build(known)(GRID[::8]).exp() for nodes in (12, 200))
+    torch.testing.assert_close(few, many, atol=0.0, rtol=0.05)
+
+
 @pytest.mark.parametrize(
     "objective",
     [
@@ -111,7 +150,7 @@ def test_a_surrogate_without_covariances_is_refused_by_name():
         aw.KnowledgeGradient().build(known)
 
 
-@pytest.mark.parametrize("wrong", [{"contexts": 0}, {"decisions": 0.5}])
+@pytest.mark.parametrize("wrong", [{"contexts": 0}, {"decisions": 0.5}, {"nodes": -1}])
 def test_bad_numbers_are_refused(wrong):
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         aw.KnowledgeGradient(**wrong)

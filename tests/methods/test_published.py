@@ -32,11 +32,13 @@ SUBSETS = [
     *("ucb-psq-per-cost", "ts-psq-per-cost", "ei-psq-per-cost", "kg-cvs"),
 ]
 """Those that choose among control sets: tests/engine/test_controlled.py runs them."""
+SIMULATED = ["borisk", "v-ucb", "cv-ucb", "drbqo", "mva-bo", "robust-entropy-search", "robos", "drbo-simulator"]
+"""Those of simulators, and one of satisficing: tests/methods/test_simulated.py runs them."""
 
 
 def test_every_published_method_is_there_and_says_what_it_is():
     known = aw.methods()
-    assert set(known) == {*PUBLISHED, *SUBSETS}
+    assert set(known) == {*PUBLISHED, *SUBSETS, *SIMULATED}
     assert all(known.values())
 
 

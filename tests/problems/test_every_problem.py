@@ -10,8 +10,8 @@ from allweather.problems import Problem, problem, problems
 
 ISSUE = """gp-sample hartmann3 hartmann6 complicated-hartmann ackley ackley-4c modified-branin newsvendor
 three-hump-camel six-hump-camel branin goldstein-price shift-example plant-ph infection portfolio-normal
-portfolio-uniform wind robot-push"""
-SMOOTH = sorted(set(ISSUE.split()) - {"newsvendor", "wind", "shift-example", "robot-push"})
+portfolio-uniform wind robot-push branin-williams marzat-f4 marzat-f6 rare-failure queue robot-push-short"""
+SMOOTH = sorted(set(ISSUE.split()) - {"newsvendor", "wind", "shift-example", "robot-push", "robot-push-short", "queue"})
 
 
 def decisions_of(one: Problem, count: int) -> torch.Tensor:

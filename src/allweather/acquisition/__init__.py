@@ -5,13 +5,13 @@ from allweather.acquisition.context_rules import (
     ChooseOnly,
     ContextRule,
     FromLaw,
-    LacingValue,
     LargestDeviation,
     LargestGain,
     MostInfluential,
 )
 from allweather.acquisition.improvement import ExpectedImprovement
 from allweather.acquisition.knowledge_gradient import KnowledgeGradient
+from allweather.acquisition.lacing import LacingTail, LacingValue
 from allweather.acquisition.objective_ucb import ObjectiveUCB
 from allweather.acquisition.random import Random
 from allweather.acquisition.thompson import FourierThompson, Thompson
@@ -27,6 +27,7 @@ __all__ = [
     "FourierThompson",
     "FromLaw",
     "KnowledgeGradient",
+    "LacingTail",
     "LacingValue",
     "LargestDeviation",
     "LargestGain",

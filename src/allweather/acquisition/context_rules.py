@@ -12,9 +12,8 @@ from torch import Tensor
 
 from allweather._utils.registry import Named
 from allweather.acquisition.base import Belief
-from allweather.acquisition.knowledge_gradient import expected_maximum
-from allweather.errors import require, require_count, require_number
-from allweather.schedules import Schedule, as_schedule
+from allweather.acquisition.largest_line import expected_maximum
+from allweather.errors import require, require_count
 from allweather.space import Box, Space
 from allweather.space.variables import Variable
 
@@ -105,50 +104,12 @@ class MostInfluential(AmongLikely):
 
 
 @dataclass(frozen=True)
-class LacingValue(ContextRule):
-    """The context of a lacing value (Nguyen et al. 2021, V-UCB), for value at risk and other objectives.
-
-    The outcome there may be above the optimist's objective and below the pessimist's: its band holds both bounds of the
-    objective. Among such contexts the one with the largest deviation is taken; there is at least one for value at risk.
-
-    Example:
-        >>> LacingValue(width=2.0)
-        LacingValue(width=2.0)
-    """
-
-    width: float | Schedule = 2.0
-    """Multiplies the standard deviation: that of the bounds."""
-
-    def __post_init__(self) -> None:
-        if not callable(self.width):
-            require_number(self.width, "LacingValue(width=...)", low=0)
-
-    def choose(self, belief: Belief, decision: Tensor) -> Tensor:
-        """Return the widest band that laces the objective's bounds, or the nearest to that."""
-        with torch.no_grad():
-            return self.scores(belief, decision, belief.reference.points).argmax()
-
-    def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
-        """The width of the band, less much where it does not lace the objective's bounds."""
-        width = as_schedule(self.width, "LacingValue(width=...)")(belief.progress)
-        mean, sd = belief.field(decision[None])
-        worst, best = (belief.objective(mean + sign * width * sd, belief.reference)[0] for sign in (-1, 1))
-        if contexts is not belief.reference.points:
-            mean, sd = belief.surrogate.field(contexts)(decision[None])
-        low, high = mean[0] - width * sd[0], mean[0] + width * sd[0]
-        missed = (low - worst).clamp_min(0) + (best - high).clamp_min(0)
-        spread = sd[0] / sd[0].max().clamp_min(1e-300)
-        scale = (high.max() - low.min()).clamp_min(1e-300)
-        return spread - 1e6 * missed / scale
-
-
-@dataclass(frozen=True)
 class FromLaw(ContextRule):
     """A context drawn from the context distribution, as nature would.
 
     Example:
-        >>> [ContextRule.named(name).__name__ for name in ("from-law", "lacing-value")]
-        ['FromLaw', 'LacingValue']
+        >>> [ContextRule.named(name).__name__ for name in ("from-law", "largest-deviation")]
+        ['FromLaw', 'LargestDeviation']
     """
 
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:

@@ -123,9 +123,14 @@ def ei_psq_per_cost(samples: int = 32, best: Literal["decisions", "data"] = "dat
 
 
 @named
-def kg_cvs(threshold: float = 0.01, width: float = 2.0) -> Composition:
+def kg_cvs(threshold: float = 0.01, width: float = 2.0, exact: bool = True) -> Composition:
     """Ours: the play that is expected to improve the best plan most per unit cost, then the best upper bound.
 
     The information per cost that subsets names as future work, as a knowledge gradient over control sets.
+
+    Args:
+        threshold: gains below this part of the outcomes' standard deviation are not played for.
+        width: of the upper bound.
+        exact: False for the quadrature of release 0.1.
     """
-    return _ucb(InformationPerCost(threshold), width)
+    return _ucb(InformationPerCost(threshold, exact=exact), width)

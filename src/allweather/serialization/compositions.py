@@ -59,7 +59,8 @@ def _earlier_parts(origin: Origin | None, composition: Composition) -> dict[str,
     if origin is None or not changed:
         return {}
     then = method(origin.name, **{**changed, **origin.settings})
-    return {key: getattr(then, key) for key in PARTS if getattr(composition, key) is getattr(origin.made, key)}
+    kept = [key for key in (*PARTS, "rule") if getattr(composition, key) is getattr(origin.made, key)]
+    return {key: getattr(then, key) for key in kept}
 
 
 def decode_method(given: Any, where: str, version: int = VERSION) -> Composition:

@@ -24,6 +24,7 @@ GOALS = {1: LEGACY, 2: EVERY_TRIAL}
 DEFAULTS: dict[int, dict[str, dict[str, Any]]] = {
     1: {
         "FourierThompson": {"pairs": False},
+        "InformationPerCost": {"exact": False},
         "KDE": {"bandwidth": "silverman", "bounds": "clip"},
     },
 }
@@ -34,6 +35,7 @@ METHODS: dict[int, dict[str, dict[str, Any]]] = {
         "drbo-mmd-minimax": {"kernel": "rbf"},
         "ei-psq": {"best": "decisions"},
         "ei-psq-per-cost": {"best": "decisions"},
+        "kg-cvs": {"exact": False},
         "ts-bocu": {"pairs": False},
         "ts-psq": {"pairs": False},
         "ts-psq-per-cost": {"pairs": False},
