@@ -8,6 +8,7 @@ import sys
 from benchmarks import (
     ask_growth,
     asks,
+    botorch_tutorial,
     calibration,
     control,
     default_ask,
@@ -32,6 +33,7 @@ from benchmarks import (
 
 CAMPAIGNS = {
     "defaults": defaults.main,
+    "botorch_tutorial": botorch_tutorial.main,
     "calibration": calibration.main,
     "floor": floor.main,
     "fuzz": fuzz.main,
