@@ -1,9 +1,9 @@
 """BoTorch's tutorial on risk-averse optimization with environmental variables, against a study of a simulator.
 
-The problem, and the settings on BoTorch's side, are those of the tutorial: minus the Branin function of a decision and a
-uniform environmental variable, conditional value at risk of the worst 30%, 8 Sobol points, then 20 batches of two from
-`qMultiFidelityKnowledgeGradient` with 16 fantasies, 16 points of the environment, 10 restarts of 128 raw samples. Ours
-asks for batches of two as well. One thread; CPU time of deciding, without the simulator and the recommendation.
+The problem, and the settings on BoTorch's side, are those of the tutorial: minus the Branin function of a decision and
+a uniform environmental variable, conditional value at risk of the worst 30%, 8 Sobol points, then 20 batches of two
+from `qMultiFidelityKnowledgeGradient` with 16 fantasies, 16 points of the environment, 10 restarts of 128 raw samples.
+Ours asks for batches of two as well. One thread; CPU time of deciding, without the simulator and the recommendation.
 """
 
 from __future__ import annotations

@@ -246,4 +246,6 @@ def test_every_row_of_earlier_methods_names_a_setting():
         assert version < legacy.VERSION
         for name, settings in rows.items():
             now, then = aw.method(name), aw.method(name, **settings)
-            assert any(repr(getattr(now, key)) != repr(getattr(then, key)) for key in ("objective", "acquisition"))
+            assert any(
+                repr(getattr(now, key)) != repr(getattr(then, key)) for key in ("objective", "acquisition", "rule")
+            )

@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from allweather.acquisition import (
-    UCB,
-    KnowledgeGradient,
-    LacingTail,
-    LacingValue,
-    LargestDeviation,
-    LargestGain,
-    Thompson,
-)
+from allweather.acquisition import UCB, KnowledgeGradient, LacingTail, LacingValue, LargestGain, Thompson
+from allweather.acquisition.context_rules import LargestDeviation
 from allweather.contexts import ContextModel, Discretised, Uniform
 from allweather.distances import MMD, ChiSquared
 from allweather.distances.base import Radius
@@ -25,9 +18,8 @@ from allweather.methods.registry import named
 from allweather.objectives import DRO, CVaR, MeanVariance, Objective, RobustSatisficing, VaR, WorstCase
 from allweather.surrogates import GP
 
-
-def _matern() -> GP:
-    return GP("matern", outputscale="fit")
+MATERN = GP("matern", outputscale="fit")
+"""The surrogate of all of them: papers have RBF or Matern kernels with fitted hyperparameters."""
 
 
 @named
@@ -43,7 +35,7 @@ def borisk(level: float = 0.3, measure: Literal["cvar", "var"] = "cvar", nodes: 
         nodes: of the quadrature.
     """
     risk: Objective = CVaR(level) if measure == "cvar" else VaR(level)
-    return Composition(None, risk, KnowledgeGradient(nodes=nodes), _matern(), simulator=LargestGain())
+    return Composition(None, risk, KnowledgeGradient(nodes=nodes), MATERN, simulator=LargestGain())
 
 
 @named
@@ -57,7 +49,7 @@ def v_ucb(level: float = 0.1, width: float = 2.0) -> Composition:
         level: probability of doing worse.
         width: of the confidence bounds, in standard deviations.
     """
-    return Composition(None, VaR(level), UCB(width), _matern(), simulator=LacingValue(width))
+    return Composition(None, VaR(level), UCB(width), MATERN, simulator=LacingValue(width))
 
 
 @named
@@ -70,7 +62,7 @@ def cv_ucb(level: float = 0.1, width: float = 2.0) -> Composition:
         level: share of the outcomes that counts.
         width: of the confidence bounds, in standard deviations.
     """
-    return Composition(None, CVaR(level), UCB(width), _matern(), simulator=LacingTail(width))
+    return Composition(None, CVaR(level), UCB(width), MATERN, simulator=LacingTail(width))
 
 
 @named
@@ -81,7 +73,7 @@ def drbqo(radius: float = 0.5, context: ContextModel | None = None) -> Compositi
     distribution of a fixed sample. Its radius rho is `radius * n / 2` of n contexts. Give the sample as
     `context=Finite(rows)`, or by `study.observe_contexts(rows)` with `context=Empirical()`.
     """
-    return Composition(context, DRO(ChiSquared(radius)), Thompson(), _matern(), simulator=LargestDeviation())
+    return Composition(context, DRO(ChiSquared(radius)), Thompson(), MATERN, simulator=LargestDeviation())
 
 
 @named
@@ -91,7 +83,7 @@ def mva_bo(penalty: float = 1.0, width: float = 2.0) -> Composition:
     The scalarised version of MVA-BO in its simulator setting. The paper subtracts the standard deviation and bounds it
     from below; here the variance of the middle of the band is subtracted.
     """
-    return Composition(None, MeanVariance(penalty), UCB(width), _matern(), simulator=LargestDeviation())
+    return Composition(None, MeanVariance(penalty), UCB(width), MATERN, simulator=LargestDeviation())
 
 
 @named
@@ -101,7 +93,7 @@ def robust_entropy_search(contexts: int = 64) -> Composition:
     Robust entropy search takes the trial that says most about the robust optimum, by approximations of an entropy. Here
     the value of a trial is its knowledge gradient instead: the same question, asked in units of the objective.
     """
-    return Composition(Uniform(contexts), WorstCase(), KnowledgeGradient(), _matern(), simulator=LargestGain())
+    return Composition(Uniform(contexts), WorstCase(), KnowledgeGradient(), MATERN, simulator=LargestGain())
 
 
 @named
@@ -116,7 +108,7 @@ def robos(target: float = 0.0, width: float = 2.0, lengthscale: float | None = N
         width: of the confidence bound, in standard deviations.
         lengthscale: of the MMD's kernel.
     """
-    return Composition(None, RobustSatisficing(target, MMD(0.0, lengthscale)), UCB(width), _matern())
+    return Composition(None, RobustSatisficing(target, MMD(0.0, lengthscale)), UCB(width), MATERN)
 
 
 @named
@@ -134,4 +126,4 @@ def drbo_simulator(
         lengthscale: of the MMD's kernel; by default the median distance.
     """
     objective = DRO(MMD(radius, lengthscale))
-    return Composition(Discretised(size), objective, UCB(width), _matern(), simulator=LargestDeviation())
+    return Composition(Discretised(size), objective, UCB(width), MATERN, simulator=LargestDeviation())

@@ -63,12 +63,12 @@ def rare_failure(sd: float = 0.1) -> Problem:
     law = Independent((Normal(0.5, sd),))
     return Problem(
         name="rare-failure",
+        source="ours",
         space=Space(slender=Real(0, 1), load=Context(0, 1)),
+        initial=5,
         function=Formula(saving, (0.0, 0.0), (1.0, 1.0)),
         sample=law.sample,
         quantile=law.quantile,
-        initial=5,
-        source="ours",
     )
 
 
