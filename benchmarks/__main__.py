@@ -25,6 +25,7 @@ from benchmarks import (
     papers,
     results_page,
     simulator,
+    simulator_page,
     soak,
     standard_errors,
     trials,
@@ -62,6 +63,7 @@ ALL = {
     "simulator": lambda: simulator.main(["--show"]),
     "trials": lambda: trials.main(["--quick"]),
     "evidence": evidence.main,
+    "simulator_page": simulator_page.main,
 }
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from rich.console import Console
 
 import allweather as aw
 from allweather.acquisition.context_rules import ContextRule
@@ -49,7 +50,7 @@ COSTLY = {"portfolio-uniform": 128}
 """Points that decisions are judged on where the function is expensive."""
 SEEDS = range(100, 110)
 RESULTS = Path(__file__).parent / "results" / "simulator.jsonl"
-REFERENCE, HALF = "UCB(2), drawn", 0.5
+REFERENCE, HALF = "UCB(1), drawn", 0.5
 """What ratios are to, and the target."""
 FLOOR = 1e-3
 """Of regrets, in units of the distance between the best decision and the median one."""
@@ -106,6 +107,13 @@ def judged(name: str) -> tuple[Judge, float]:
     return judge, float(stored["median"])
 
 
+@cache
+def _median(name: str) -> float:
+    """The regret of the median decision, from the file of the optimum: without the problem, which may need data."""
+    kept = OPTIMA / f"optimum-{name}-simulator.json"
+    return float(json.loads(kept.read_text())["median"]) if kept.is_file() else judged(name)[1]
+
+
 def build(chosen: Problem, contender: Contender, objective: aw.Objective, seed: int) -> aw.Study:
     """A study that is told the law of the contexts."""
     points, weights = chosen.truth(TOLD, seed=seed + 1)
@@ -157,7 +165,7 @@ def ratio(results: Sequence[Mapping[str, Any]], method: str, against: str, place
     for (which, who, seed), regrets in by.items():
         other = by.get((which, against, seed))
         if who == method and other is not None and name in ("", which):
-            floor = FLOOR * judged(which)[1]
+            floor = FLOOR * _median(which)
             logarithms.append(np.log((regrets[place] + floor) / (other[place] + floor)))
     n = len(logarithms)
     if not n:
@@ -200,3 +208,43 @@ def _campaign(chosen: argparse.Namespace, path: Path, runs: int = RUNS, stops: S
             with path.open("a") as file:
                 file.write(json.dumps(results[-1]) + "\n")
             print(*run.key, results[-1]["regrets"], f"{results[-1]['seconds']} s", flush=True)
+    console = Console(width=120)
+    for line in (*table(results).splitlines(), *verdicts(results)):
+        console.print(line, markup=False)
+
+
+def table(results: Sequence[Mapping[str, Any]], seeds: range = SEEDS) -> str:
+    """A Markdown table: regret after all runs as a multiple of the reference's, by problem and method.
+
+    Args:
+        results: lines of the file.
+        seeds: those that count.
+    """
+    own = [each for each in results if each["seed"] in seeds]
+    methods = [name for name in dict.fromkeys(each["method"] for each in own) if name != REFERENCE]
+    lines = ["| problem | objective | seeds | " + " | ".join(methods) + " |"]
+    lines.append("| --- " * 2 + "| ---: " * (len(methods) + 1) + "|")
+    for name in (*OBJECTIVES, ""):
+        ratios = [ratio(own, method, REFERENCE, -1, name) for method in methods]
+        wanted = f"`{OBJECTIVES[name]!r}`" if name else ""
+        pairs = max((each.pairs for each in ratios), default=0)
+        lines.append(f"| {name or 'all'} | {wanted} | {pairs} | " + " | ".join(map(str, ratios)) + " |")
+    return "\n".join(lines)
+
+
+def verdicts(results: Sequence[Mapping[str, Any]], seeds: range = SEEDS) -> list[str]:
+    """What the targets say of the default, one line each."""
+    own = [each for each in results if each["seed"] in seeds]
+    whole = ratio(own, "default", REFERENCE)
+    if not whole.pairs:
+        return []
+    met = "met" if whole.value <= HALF else "not met"
+    worse = [
+        f"{name} {found}"
+        for name in OBJECTIVES
+        if (found := ratio(own, "default", REFERENCE, -1, name)).pairs > 2 and np.log(found.value) > 2 * found.error
+    ]
+    return [
+        f"regret of the default against contexts drawn from the law: {whole}, target {HALF:.2f} {met}",
+        f"worse by more than two standard errors: {'; '.join(worse) or 'none'}",
+    ]
