@@ -77,7 +77,7 @@ def test_a_file_as_people_have_it(tmp_path):
     added = study.add(tmp_path / "runs.csv", columns=columns, blank="failed")
     assert [trial.state for trial in added] == ["complete", "failed"]
     assert added[0].occasion == added[1].occasion == "2026-05-04"
-    with pytest.raises(aw.InvalidInput, match=r"line 3, column 'value'.*have an outcome.*blank"):
+    with pytest.raises(aw.InvalidInput, match=r"line 3, column 'yield %'.*have an outcome.*blank"):
         study.add(tmp_path / "runs.csv", columns=columns)
     (late,) = study.add([{"order": 0.1, "demand": None, "value": None}], blank="pending")
     assert study.tell(late, 3.0, context={"demand": 0.5}).state == "complete"
