@@ -386,10 +386,10 @@ def test_a_table_is_added_by_its_columns(url):
         chosen = {**ours, "table": RUNS.replace("\n", "\r\n"), "blank": "refuse", "column:occasion": "date"}
         wrong = client.post(here, data=chosen)
         assert wrong.status_code == 422
-        assert "columns must be chosen for every variable and the outcome" in text_of(wrong.text)
+        assert "choose the column of the outcome" in text_of(wrong.text)
         wrong = client.post(here, data={**chosen, "column:value": "yield %"})
         assert wrong.status_code == 422
-        assert "line 4, column 'yield %' must have an outcome" in text_of(wrong.text)
+        assert "line 4, column 'yield %' must have an outcome, got ''; choose below" in text_of(wrong.text)
         assert '<option value="yield %" selected' in wrong.text
         done = client.post(here, data={**chosen, "column:value": "yield %", "blank": "failed"})
         assert done.status_code == 303

@@ -85,3 +85,21 @@ def test_figures_hold_numbers_that_json_can_hold():
     for name in ("robustness", "contexts", "profile", "slices"):
         figure = aw.plots.STUDY_FIGURES[name](workshop()).plotly()
         json.loads(figure.to_json(), parse_constant=lambda said: pytest.fail(said))
+
+
+def test_categories_and_whole_numbers_have_ticks_of_their_own():
+    boxes = Ribbon([-0.3, 0.3, float("nan"), 0.7, 1.3], [1, 1, 0, 2, 2], [3, 3, 0, 4, 4], "interval")
+    panel = Panel(
+        "A", "wood", "y", (boxes, Line([-0.3, 0.3], [2, 2], "mean"), Rule("oak", "best")), ticks=("ash", "oak")
+    )
+    counted = Panel("B", "trial", "y", (Line([0, 37], [1, 2], "outcome"),), whole_x=True)
+    drawn = Picture("t", "s.", (panel, counted)).plotly()
+    assert drawn.data[0].x == (-0.3, 0.3, 0.3, -0.3, None, 0.7, 1.3, 1.3, 0.7, None)
+    assert drawn.layout.xaxis.ticktext == ("ash", "oak")
+    assert drawn.layout.shapes[0].x0 == 1
+    assert drawn.layout.xaxis2.dtick == 5
+    assert [trace.showlegend for trace in drawn.data] == [True, True, True, False]
+    assert [text.get_text() for text in Picture("t", "s.", (panel,)).matplotlib().axes[0].get_xticklabels()] == [
+        "ash",
+        "oak",
+    ]

@@ -141,7 +141,8 @@ def page_message(error: AllweatherError, trial: int | None = None) -> str:
         return one_line(message.format(reason=error.reason))
     subject = re.sub(r"^(context|decision|Study\.add\(table=\.\.\.\)) ", "", error.where)
     subject = re.sub(r"^Study\.add\((\w+)=\.\.\.\)", r"\1", subject)
-    return one_line(": ".join([*error.path, f"{subject} {error.reason}".strip()]))
+    remedy = "; choose below what rows without outcome are" if error.requirement == "have an outcome" else ""
+    return one_line(": ".join([*error.path, f"{subject} {error.reason}{remedy}".strip()]))
 
 
 _FORM_MESSAGES = {

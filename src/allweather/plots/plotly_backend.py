@@ -27,7 +27,7 @@ TOP = 76
 """Pixels above the panels: for their titles, and above these for the toolbar."""
 CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage", "zoom2d", "pan2d", "resetScale2d"]]}
 """The toolbar: what is of use in our figures."""
-ACROSS, UP = "%{xaxis.title.text}: %{x}", "%{yaxis.title.text}: %{y:.4~g}"
+ACROSS, UP = "%{xaxis.title.text}: %{x}", "%{yaxis.title.text}: %{y}"
 HOVER = f"{ACROSS}<br>{UP}<extra>%{{fullData.name}}</extra>"
 """Names come from the figure, so that nothing in them is taken for a part of the template."""
 
@@ -157,17 +157,16 @@ def _(mark: Heat, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
         "x": right + 0.01,
     }
     bar |= {"y": (low + high) / 2, "yanchor": "middle"}
-    z = np.asarray(mark.values).tolist()
+    cells = {"x": _places(mark.x), "y": _places(mark.y), "z": np.asarray(mark.values).tolist(), "colorbar": bar}
+    hover = f"{ACROSS}<br>{UP}<br>%{{fullData.name}}: %{{z:.4~g}}<extra></extra>"
+    smooth = "best" if not isinstance(mark.x[0], str) and not isinstance(mark.y[0], str) else False
     return [
         go.Heatmap(
-            x=_places(mark.x),
-            y=_places(mark.y),
-            z=z,
+            **cells,
             name=_text(mark.name),
             colorscale="Cividis",
-            zsmooth=False if isinstance(mark.x[0], str) or isinstance(mark.y[0], str) else "best",
-            hovertemplate=f"{ACROSS}<br>{UP}<br>%{{fullData.name}}: %{{z:.4~g}}<extra></extra>",
-            colorbar=bar,
+            zsmooth=smooth,
+            hovertemplate=hover,
             showlegend=False,
         )
     ]
@@ -191,4 +190,5 @@ def _axes(drawn: go.Figure, panel: Panel, row: int, column: int) -> None:
     elif panel.whole_x:
         across = {"dtick": panel.step, "tick0": 0, "hoverformat": "d"}
     drawn.update_xaxes(title_text=_text(panel.x), type="log" if panel.log_x else None, **across, **shared)
-    drawn.update_yaxes(title_text=_text(panel.y), type="log" if panel.log_y else None, range=panel.limits, **shared)
+    up = {"type": "log" if panel.log_y else None, "range": panel.limits, "hoverformat": ".4~g"}
+    drawn.update_yaxes(title_text=_text(panel.y), **up, **shared)

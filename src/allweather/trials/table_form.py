@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from allweather.errors import InvalidInput, require
+from allweather.errors import InvalidInput
 from allweather.space import Space
 from allweather.trials.rows import find_columns, further_columns
 from allweather.trials.tables import Line, read_csv
@@ -61,7 +61,9 @@ class TableForm:
     def options(self) -> dict[str, Any]:
         """How the table is read, as `Validator.added` takes it."""
         missing = [name for name in self.required if not self.columns[name]]
-        require(not missing, "columns", "be chosen for every variable and the outcome", f"none for {missing}")
+        if missing:
+            named = ["the outcome" if name == "value" else name for name in missing]
+            raise InvalidInput(f"choose the column of {', '.join(named)}")
         left = [name.strip() for name in self.entered.get("left", "").split(",") if name.strip()]
         occasion = self.entered.get("occasion", "").strip() or None
         columns = {name: header for name, header in self.columns.items() if header}

@@ -20,9 +20,10 @@
 
   // Narrow screens get smaller fonts, and long titles wrap.
   const wrapped = (text) => text.replace(/(.{20,34}) /g, "$1<br>");
-  const inward = (trace) => {
+  const inward = (trace, _, all) => {
     if (!(trace.mode || "").includes("text")) return;
-    const middle = (Math.min(...trace.x) + Math.max(...trace.x)) / 2;
+    const across = all.filter((each) => each.xaxis === trace.xaxis).flatMap((each) => each.x || []).filter(Number.isFinite);
+    const middle = (Math.min(...across) + Math.max(...across)) / 2;
     trace.textposition = trace.x.map((x) => (x > middle ? "top left" : "top right"));
   };
   const narrow = ({ data, layout }) => {
