@@ -99,8 +99,8 @@ def test_brute_force_by_draws(objective):
 
 def test_few_nodes_are_near_many():
     known = belief(DRO(TotalVariation(0.6)), t=5)
-    few, many = (aw.KnowledgeGradient(contexts=9, nodes=nodes).build(known)(GRID[::8]).exp() for nodes in (12, 200))
-    torch.testing.assert_close(few, many, atol=0.0, rtol=0.05)
+    few, many = (aw.KnowledgeGradient(contexts=9, nodes=nodes).build(known)(GRID[4::16]).exp() for nodes in (12, 100))
+    torch.testing.assert_close(few, many, atol=0.03 * float(many.max()), rtol=0)
 
 
 @pytest.mark.parametrize(
