@@ -466,6 +466,7 @@ def test_contexts_may_be_whole_numbers_and_numbered_options():
         ({"space": aw.Space(wood=aw.Context(aw.Choice("oak", "ash")))}, "numeric contexts, as metrics are"),
         ({"objective": "dro"}, "be an objective"),
         ({"method": "ucb-cvs"}, r"AllweatherNode\(method=...\)` must not require control sets"),
+        ({"method": "v-ucb"}, r"AllweatherNode\(method=...\)` must not choose contexts, which Ax knows as metrics"),
         ({"seed": 1.5}, r"AllweatherNode\(seed=...\)` must be a whole number"),
     ],
 )
