@@ -8,7 +8,14 @@ from fastapi import APIRouter, Query, Request, Response
 
 from allweather.dashboard.errors import PROBLEM
 from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, PolicyChoice
-from allweather.dashboard.responses import encode_segment, journal_download, table_download
+from allweather.dashboard.responses import (
+    CurrentStudy,
+    TrialNumber,
+    cache_of,
+    encode_segment,
+    journal_download,
+    table_download,
+)
 from allweather.dashboard.schemas import (
     AddIn,
     AskIn,
@@ -16,7 +23,6 @@ from allweather.dashboard.schemas import (
     ContextsIn,
     ContextsOut,
     CorrectIn,
-    CurrentStudy,
     FigureOut,
     FiguresOut,
     PolicyOut,
@@ -25,10 +31,8 @@ from allweather.dashboard.schemas import (
     StudyOut,
     StudySummaryOut,
     TellIn,
-    TrialNumber,
     TrialOut,
     TrialsOut,
-    cache_of,
 )
 from allweather.serialization.change_form import change_arguments
 from allweather.storage.stored_study import StoredStudy

@@ -23,6 +23,9 @@ from allweather.dashboard.filters import (
 )
 from allweather.dashboard.forms import Field, Form, PostedForm, TrialForm, context_fields
 from allweather.dashboard.responses import (
+    CurrentStudy,
+    TrialNumber,
+    cache_of,
     is_partial,
     journal_download,
     mark_changed,
@@ -31,7 +34,6 @@ from allweather.dashboard.responses import (
     study_path,
     table_download,
 )
-from allweather.dashboard.schemas import CurrentStudy, TrialNumber, cache_of
 from allweather.dashboard.studies import OpenStudy, Snapshot, StudyCache
 from allweather.dashboard.tasks import CAPTIONS
 from allweather.errors import AllweatherError, InvalidInput, require

@@ -1,4 +1,4 @@
-"""Responses: HTML from templates, downloads, and static files with versioned URLs."""
+"""What a path names, and responses: HTML from templates, downloads, and static files with versioned URLs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
 import plotly
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
+from fastapi import Path as PathParameter
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic import BeforeValidator
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from allweather._utils.formatting import brief, clean, tame
 from allweather.dashboard.errors import TITLES, NotFound
+from allweather.dashboard.studies import OpenStudy, StudyCache
 from allweather.storage import Journal, export_lines
 from allweather.trials.history import History
 
@@ -234,3 +237,30 @@ def mark_changed(response: Response) -> Response:
     """Add the htmx event that refreshes the other parts of the page."""
     response.headers["hx-trigger"] = "study-changed"
     return response
+
+
+def cache_of(request: Request) -> StudyCache:
+    """Return the studies that this server shows."""
+    cache: StudyCache = request.app.state.studies
+    return cache
+
+
+def study_of(
+    request: Request,
+    name: Annotated[str, PathParameter(description="a study, percent-encoded", examples=["kiosk"])],
+) -> OpenStudy:
+    """Return the study that a path names."""
+    return cache_of(request).find(decode_segment(name))
+
+
+CurrentStudy = Annotated[OpenStudy, Depends(study_of)]
+
+
+def _digits(text: Any) -> Any:
+    """Refuse what Python reads as a whole number and nobody else does, such as 1_0."""
+    if isinstance(text, str) and not (text.isascii() and text.isdigit()):
+        raise ValueError("must be a whole number")
+    return text
+
+
+TrialNumber = Annotated[int, BeforeValidator(_digits), PathParameter(ge=0, le=10**9, description="the trial's number")]

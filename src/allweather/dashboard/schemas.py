@@ -1,15 +1,12 @@
-"""Schemas of the REST API: path parameters, request bodies and responses."""
+"""Schemas of the REST API: request bodies and responses."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, Path
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
-from starlette.requests import Request
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from allweather.dashboard.responses import decode_segment
-from allweather.dashboard.studies import OpenStudy, Snapshot, StudyCache
+from allweather.dashboard.studies import Snapshot
 from allweather.engine.recommendation import Recommendation
 from allweather.storage.summary import StudySummary
 from allweather.trials import Trial
@@ -30,32 +27,6 @@ Row = Annotated[dict[Name, Cell], Field(max_length=200)]
 TableRow = Annotated[dict[Name, Cell | None], Field(max_length=200)]
 """Cells by column."""
 Outcome = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e150, le=1e150)]
-
-
-def cache_of(request: Request) -> StudyCache:
-    """Return the studies that this server shows."""
-    cache: StudyCache = request.app.state.studies
-    return cache
-
-
-def study_of(
-    request: Request, name: Annotated[str, Path(description="the study's name, percent-encoded", examples=["kiosk"])]
-) -> OpenStudy:
-    """Return the study that a path names."""
-    return cache_of(request).find(decode_segment(name))
-
-
-CurrentStudy = Annotated[OpenStudy, Depends(study_of)]
-
-
-def _digits(text: Any) -> Any:
-    """Refuse what Python reads as a whole number and nobody else does, such as 1_0."""
-    if isinstance(text, str) and not (text.isascii() and text.isdigit()):
-        raise ValueError("must be a whole number")
-    return text
-
-
-TrialNumber = Annotated[int, BeforeValidator(_digits), Path(ge=0, le=10**9, description="the trial's number")]
 
 
 class Model(BaseModel):
