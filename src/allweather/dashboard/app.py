@@ -15,9 +15,16 @@ from starlette.responses import JSONResponse, Response
 from allweather._utils.logs import RequestLog
 from allweather.dashboard import api, auth, pages, responses
 from allweather.dashboard.auth import Sessions
-from allweather.dashboard.errors import error_fields, error_headers, one_line, page_message, problem, status_of
+from allweather.dashboard.errors import (
+    ProblemOut,
+    error_fields,
+    error_headers,
+    one_line,
+    page_message,
+    problem,
+    status_of,
+)
 from allweather.dashboard.middleware import RateLimit, SecurityMiddleware
-from allweather.dashboard.schemas import ProblemOut
 from allweather.dashboard.server import ServerConfig
 from allweather.dashboard.studies import StudyCache
 from allweather.dashboard.tasks import Cancelled

@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from allweather.errors import AllweatherError, BudgetSpent, InvalidInput, shown
@@ -104,6 +105,20 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None, **f
 def plain_text(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
     """Return an error as plain text."""
     return Response(detail, status, headers, media_type="text/plain")
+
+
+class ProblemOut(BaseModel):
+    """An error (RFC 9457); for invalid input with the fields of the error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    status: int
+    detail: str = Field(description="the message", examples=["`context demand` must be a number, got 'many'"])
+    where: str | None = Field(default=None, description="the invalid argument or field")
+    requirement: str | None = Field(default=None, description="what is required of it")
+    received: bool | int | float | str | None = Field(default=None, description="the value that was received")
+    remedy: str | None = Field(default=None, description="how to fix it, where known")
 
 
 def error_fields(error: AllweatherError) -> dict[str, Any]:

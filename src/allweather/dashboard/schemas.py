@@ -35,18 +35,6 @@ class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ProblemOut(Model):
-    """An error (RFC 9457); for invalid input with the fields of the error."""
-
-    title: str
-    status: int
-    detail: str = Field(description="the message", examples=["`context demand` must be a number, got 'many'"])
-    where: str | None = Field(default=None, description="the invalid argument or field")
-    requirement: str | None = Field(default=None, description="what is required of it")
-    received: bool | int | float | str | None = Field(default=None, description="the value that was received")
-    remedy: str | None = Field(default=None, description="how to fix it, where known")
-
-
 class StudySummaryOut(Model):
     """A study in the list of studies."""
 
