@@ -16,7 +16,7 @@ from allweather.surrogates.likelihood import Hyperparameters
 from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior
-from allweather.surrogates.warp import PLACES, Warp, heavy_tailed
+from allweather.surrogates.warp import PLACES, Warp, places_for
 from allweather.surrogates.warped import WarpedPosterior
 
 AVERAGED = GP("matern", outputscale="fit", draws=8)
@@ -208,7 +208,7 @@ def test_leave_one_out_agrees_with_leaving_one_out():
 
 
 def test_heavy_tails_need_a_few_outcomes():
-    assert not heavy_tailed(torch.tensor([0.0, 0.0, 0.0, 100.0]))
+    assert not places_for(torch.tensor([0.0, 0.0, 0.0, 100.0]))
     assert Hyperparameters.typical(2).warp == ""
 
 

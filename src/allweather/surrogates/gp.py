@@ -24,7 +24,7 @@ from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
 from allweather.surrogates.standard_errors import known_variances
-from allweather.surrogates.warp import PLACES, Warp, heavy_tailed
+from allweather.surrogates.warp import PLACES, Warp, places_for
 from allweather.surrogates.warped import WarpedPosterior
 
 NO_NOISE = 1e-6
@@ -155,8 +155,8 @@ class GP(Surrogate):
     def _place(self, observations: Observations, start: Hyperparameters | None) -> tuple[str, Hyperparameters | None]:
         """What outcomes are transformed around, or nothing, and where the fit starts.
 
-        It is chosen on some of the outcomes where there are many, after few steps of each fit. Once there are some tens
-        of outcomes the last choice holds, and is reviewed now and then.
+        Of many outcomes some are looked at, with few steps of each fit, and only places away from the heavy tail. Once
+        there are some tens of outcomes the last choice holds, and is reviewed now and then.
         """
         t, places = len(observations), self._places(observations.values)
         if start is not None and t >= SETTLED and t % SETTLED and start.warp in ("", *places):
@@ -165,7 +165,8 @@ class GP(Surrogate):
             return "", start
         some = observations.rows(_some(t, COMPARED))
         steps = ROUGHLY if len(some) < t else None
-        fits = {place: self._fitted(some, start, place, steps) for place in ("", *places)}
+        compared = places_for(observations.values) if steps else places
+        fits = {place: self._fitted(some, start, place, steps) for place in ("", *compared)}
         reached = {place: density for place, (_, density) in fits.items()}
         reached[""] += GAINED * len(some)
         place = max(reached, key=reached.__getitem__)
@@ -232,7 +233,7 @@ class GP(Surrogate):
     def _places(self, values: Tensor) -> tuple[str, ...]:
         """What transforms to compare are centred on: none where no tail is heavy or a unit of the outcomes is given."""
         units = self.noise is not None or self.mean is not None or is_number(self.outputscale)
-        return () if self.transform == "none" or units or not heavy_tailed(values) else PLACES
+        return PLACES if self.transform == "auto" and not units and places_for(values) else ()
 
     def _evidence(self, observations: Observations, limit: int = ENOUGH) -> Evidence:
         """The outcomes that hyperparameters are fitted to, standardised: at most so many, drawn from all."""

@@ -18,17 +18,32 @@ PLACES = ("middle", "top", "bottom")
 """What a warp may be centred on."""
 
 
-def heavy_tailed(values: Tensor) -> bool:
-    """Whether some of the outcomes (t,) are far from their median, in robust standard deviations.
+def heavy_tails(values: Tensor) -> tuple[bool, bool]:
+    """Whether some of the outcomes (t,) are far below and far above their median, in robust standard deviations.
 
     Example:
-        >>> heavy_tailed(torch.tensor([0.0, 1.0, 2.0, 3.0, 40.0]))
-        True
+        >>> heavy_tails(torch.tensor([0.0, 1.0, 2.0, 3.0, 40.0]))
+        (False, True)
     """
     if len(values) < 5:
-        return False
-    apart = (values - values.median()).abs()
-    return bool(apart.max() > HEAVY * NORMAL * apart.median())
+        return False, False
+    apart = values - values.median()
+    limit = HEAVY * NORMAL * apart.abs().median()
+    return bool(-apart.min() > limit), bool(apart.max() > limit)
+
+
+def places_for(values: Tensor) -> tuple[str, ...]:
+    """What warps of outcomes (t,) are centred on that draw their heavy tails in; none where no tail is heavy.
+
+    A warp around the end that a heavy tail leads to stretches that tail.
+
+    Example:
+        >>> places_for(torch.tensor([0.0, 1.0, 2.0, 3.0, 40.0]))
+        ('middle', 'bottom')
+    """
+    low, high = heavy_tails(values)
+    wanted = {"middle": low or high, "top": low, "bottom": high}
+    return tuple(place for place in PLACES if wanted[place])
 
 
 @dataclass(frozen=True)
