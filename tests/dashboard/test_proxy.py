@@ -16,7 +16,7 @@ import pytest
 from tests.dashboard.served import fed, form_token, serving
 
 from allweather._utils.logs import StderrHandler
-from allweather.dashboard import ServerConfig
+from allweather.dashboard import ServerConfig, responses
 from allweather.errors import InvalidInput
 
 TOKEN = "a-token-of-many-characters"
@@ -24,7 +24,7 @@ PEM = Path(__file__).with_name("localhost.pem")
 """A certificate for 127.0.0.1 that signs itself, and its key."""
 LINK = re.compile(r'(?:href|src|action|hx-get|hx-post|data-src)="([^"#][^"]*)"')
 
-DEAR = re.compile("report|recommendation|figures|(ask|tell|correct|withdraw|login|logout)$")
+DEAR = re.compile("report|recommendation|policy|figures|(ask|tell|correct|withdraw|login|logout)$")
 """What takes long, or cannot be read."""
 
 
@@ -97,6 +97,11 @@ def test_behind_a_proxy_with_a_prefix(url, removes):
             assert client.get("/lab/api/openapi.json").json()["servers"] == [{"url": "/lab"}]
             out = client.post("/lab/logout", data={"form_token": token}, headers=ours)
             assert (out.headers["location"], "Path=/lab" in out.headers["set-cookie"]) == ("/lab/login", True)
+
+
+def test_no_template_has_a_link_without_the_prefix():
+    for template in (Path(responses.__file__).parent / "templates").glob("*.html"):
+        assert not [link for link in LINK.findall(template.read_text()) if link.startswith("/")], template.name
 
 
 @pytest.mark.parametrize("prefix", ["lab", "/lab/", "/", "/studies/x", "/api", "//evil.example", '/"', "/..", "/a b"])

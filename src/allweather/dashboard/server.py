@@ -37,7 +37,7 @@ REFUSED = (
     b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n"
     b"content-security-policy: default-src 'none'\r\nx-content-type-options: nosniff\r\n\r\n"
 )
-PREFIX = re.compile(r"(?!/(studies|api|static|login|logout|health)(/|$))(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+")
+PREFIX = re.compile(r"(?!/(studies|new|api|static|login|logout|health)(/|$))(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+")
 """A path of letters and digits that cannot be confused with one of the server's own."""
 GRACE = 2
 """Seconds for open requests to finish when the server shuts down."""
