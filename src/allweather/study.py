@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from torch import Tensor
 
-from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
-from allweather.engine import Check, Outlook, Recommendation, Situation
-from allweather.engine.changes import ChangeableStudy
-from allweather.engine.factory import check_predictions, propose, view_posterior
-from allweather.engine.outcomes_view import view_outcome
+from allweather.engine import Outlook, Recommendation, Situation
+from allweather.engine.factory import propose, view_posterior
+from allweather.engine.front import weigh
 from allweather.engine.policy import Policy, make_policy, near_best, policy_contexts
 from allweather.engine.recommendation import checked_radii
 from allweather.engine.resume import open_study
 from allweather.engine.setup import Setup
+from allweather.engine.study_views import StudyViews
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
@@ -40,7 +38,7 @@ Kept = Literal["stored", "given"] | None
 """What is kept of an existing study that has other parameters than those given."""
 
 
-class Study(ChangeableStudy):
+class Study(StudyViews):
     """A search for the decision that is best under uncertain contexts.
 
     Example:
@@ -118,7 +116,7 @@ class Study(ChangeableStudy):
         begin |= {"seed": seed, "device": device, "outcomes": outcomes, "cautious": cautious}
         setup = Setup.of(space, method, control, begin, **parts, goal=goal, simulator=simulator)
         _ = setup.engine  # what does not fit is refused before anything is stored
-        self.name, self._threads = name, threads
+        self.name, self._threads, self.outcomes = name, threads, outcomes
         self._start(open_study(setup, storage, name, existing))
 
     @classmethod
@@ -203,6 +201,7 @@ class Study(ChangeableStudy):
         forecast: ContextModel | None = None,
         radii: Sequence[float] | None = None,
         tolerance: float | None = None,
+        weights: Mapping[str, float] | None = None,
     ) -> Recommendation:
         """Return the decision whose objective is best under the posterior, with its interval and robustness curve.
 
@@ -212,11 +211,13 @@ class Study(ChangeableStudy):
             forecast: a context distribution to recommend for, instead of the context model's.
             radii: where the robustness curve is evaluated.
             tolerance: how much worse than the best a decision may be to be in `best.ranges`, in the objective's units.
+            weights: of several objectives, by outcome; equal if not given.
         """
         history = self._history
         situation = self._situation(history, context, forecast, "Study.recommend")
         with self._computing():
             view = view_posterior(self._setup_at(history).engine, history, situation, objective, "Study.recommend")
+            view = view if weights is None else weigh(view, weights)
             found = view.recommendation(None if radii is None else checked_radii(radii))
             ranges = {} if tolerance is None else near_best(view, tolerance)
         units = units_of({name: history.space.variables[name] for name in found.decision})
@@ -249,31 +250,6 @@ class Study(ChangeableStudy):
         with self._computing():
             return make_policy(view, rows)
 
-    def outlook(
-        self, *, objective: Objective | None = None, after: int | None = None, outcome: str | None = None
-    ) -> Outlook:
-        """Return the posterior in the user's units, from which recommendations and figures are made.
-
-        Args:
-            objective: another objective than the study's.
-            after: the number of complete trials to look at, the first ones; all if not given.
-            outcome: one of several outcomes; by default the first that is maximized or minimized.
-        """
-        history = self._history if after is None else self._history.until(after)
-        with self._computing():
-            view = view_posterior(self._setup_at(history).engine, history, Situation(), objective, "Study.outlook")
-        return view if outcome is None else view_outcome(view, outcome)
-
-    def check(self, outcome: str | None = None) -> Check:
-        """Return how well the model predicts each outcome from all others, with a verdict; needs a `GP` surrogate.
-
-        Args:
-            outcome: one of several outcomes; by default the first that is maximized or minimized.
-        """
-        history = self._history
-        with self._computing():
-            return check_predictions(self._setup_at(history).engine, history, outcome)
-
     @property
     def timings(self) -> dict[str, float]:
         """Seconds that the last `ask` or `recommend` spent on fit, reference, factorisation and maximisation."""
@@ -288,9 +264,3 @@ class Study(ChangeableStudy):
         self, history: History, context: Row | None, forecast: ContextModel | None, caller: str
     ) -> Situation:
         return Situation.of(history.space, context, forecast, caller, history.whole is not None)
-
-    @contextmanager
-    def _computing(self) -> Iterator[None]:
-        self._engine.watch.reset()
-        with limit_threads(self._threads):
-            yield

@@ -164,9 +164,9 @@ def scalarised(
     """
     if len(scores) == 1:
         return scores[0], typical_spread(belief.objectives[0])
-    low, units = objective_units(belief.objectives, tried)
+    ideal, units = objective_units(belief.objectives, tried)
     shares = random_weights(len(scores), belief.generator) if weights is None else weights
-    return Combined(scores, lambda parts: chebyshev((torch.stack(parts, -1) - low) / units, shares)), 1.0
+    return Combined(scores, lambda parts: chebyshev((torch.stack(parts, -1) - ideal) / units, shares)), 1.0
 
 
 def _penalty(bounds: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | float:
@@ -178,10 +178,10 @@ def _penalty(bounds: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | floa
 
 
 def chebyshev(columns: Tensor, weights: Tensor) -> Tensor:
-    """The augmented Chebyshev scalarisation (...,) of objectives (..., m), larger being better.
+    """The augmented Chebyshev scalarisation (...,) of distances to the ideal (..., m), which are at most about 0.
 
     Example:
-        >>> chebyshev(torch.tensor([[1.0, 0.0], [0.4, 0.4]]), torch.tensor([0.5, 0.5])).argmax().item()
+        >>> chebyshev(torch.tensor([[0.0, -1.0], [-0.6, -0.6]]), torch.tensor([0.5, 0.5])).argmax().item()
         1
     """
     weighted = columns * weights
@@ -195,7 +195,7 @@ def random_weights(count: int, generator: Generator) -> Tensor:
 
 
 def objective_units(objectives: Sequence[Belief], decisions: Tensor) -> tuple[Tensor, Tensor]:
-    """The least expected objective (m,) among decisions (k, d_x), and the range of each (m,).
+    """The best expected objective (m,) among decisions (k, d_x), and the range of each (m,).
 
     Args:
         objectives: what to improve.
@@ -205,7 +205,7 @@ def objective_units(objectives: Sequence[Belief], decisions: Tensor) -> tuple[Te
         rows = [torch.cat([each.expected(block) for block in decisions.split(64)]) for each in objectives]
     found = torch.stack(rows)
     least = found.new_tensor([1e-3 * typical_spread(each) for each in objectives])
-    return found.amin(1), torch.maximum(found.amax(1) - found.amin(1), least)
+    return found.amax(1), torch.maximum(found.amax(1) - found.amin(1), least)
 
 
 def _restricted(belief: Belief, decisions: Tensor) -> Belief:

@@ -35,17 +35,6 @@ class Limit:
     level: float
     """What the objective must reach, larger being better."""
 
-    @cached_property
-    def spread(self) -> float:
-        """What distances from the limit are measured in."""
-        return typical_spread(self.belief)
-
-    @cached_property
-    def _paths(self) -> Paths:
-        generator = Generator().manual_seed(self.belief.generator.initial_seed() % 2**62)
-        points = self.belief.reference.points
-        return self.belief.surrogate.paths(points, SAMPLES, generator, FEATURES)
-
     def moments(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation (b,) of the objective itself, of decisions (b, d_x), differentiable.
 
@@ -67,6 +56,17 @@ class Limit:
         """The lower bound `mean - width * sd` (b,) of the objective, differentiable."""
         mean, sd = self.moments(decisions)
         return mean - width * sd
+
+    @cached_property
+    def spread(self) -> float:
+        """What distances from the limit are measured in."""
+        return typical_spread(self.belief)
+
+    @cached_property
+    def _paths(self) -> Paths:
+        generator = Generator().manual_seed(self.belief.generator.initial_seed() % 2**62)
+        points = self.belief.reference.points
+        return self.belief.surrogate.paths(points, SAMPLES, generator, FEATURES)
 
     def rough(self) -> Limit:
         """The same on fewer contexts, where that saves time."""

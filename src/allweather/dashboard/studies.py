@@ -19,6 +19,7 @@ from allweather.engine.check import FEWEST
 from allweather.engine.policy import Policy
 from allweather.errors import InvalidInput
 from allweather.plots import STUDY_FIGURES
+from allweather.plots.applicable import absent_figures
 from allweather.plots.report import report_html
 from allweather.serialization import Spec
 from allweather.space.text import describe
@@ -122,10 +123,9 @@ class Snapshot:
     @property
     def figures(self) -> dict[str, int]:
         """Figures that fit the study, with the number of outcomes that each needs."""
-        absent = set() if self.controlled else {"frontier"}
-        absent |= set() if self.has_contexts else {"robustness", "contexts"}
-        absent |= set() if len(self.stored.space.contexts) > 0 and not self.controlled else {"policy"}
-        return {name: FEWEST if name == "check" else 1 for name in FIGURES if name not in absent}
+        without = absent_figures(self.stored.spec, self.controlled, self.has_contexts)
+        without |= set() if len(self.stored.space.contexts) > 0 and not self.controlled else {"policy"}
+        return {name: FEWEST if name == "check" else 1 for name in FIGURES if name not in without}
 
     def find(self, number: int) -> Trial:
         """Return a trial by its number."""

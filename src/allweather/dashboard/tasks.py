@@ -215,6 +215,8 @@ CAPTIONS = {
     "slices": "Posterior mean and credible band of the outcome.",
     "progress": "Objective of the recommendation versus number of trials.",
     "frontier": "Objective versus cost.",
+    "feasibility": "Probability that each limit is kept, versus each decision variable.",
+    "front": "Trade-offs between objectives.",
     "check": "Predictions of each outcome from all others, and the importance of the variables.",
     "policy": "The best decision where a context is known before it.",
 }

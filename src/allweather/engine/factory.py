@@ -83,7 +83,7 @@ class EngineFactory:
         require(self.direction in SIGNS, "Study(direction=...)", f"be one of {list(SIGNS)}", self.direction)
         check_start(self.initial, self.seed)
         if self.outcomes is not None:
-            check_outcomes(self.outcomes, {**dict.fromkeys(COLUMNS), **self.space.variables})
+            check_outcomes(self.outcomes, ["state", "trial", "occasion", *self.space.variables])
         fits = self.cautious is None or (is_number(self.cautious) and 0.5 <= self.cautious < 1)
         require(fits, "Study(cautious=...)", "be a probability of at least 0.5 and below 1", self.cautious)
         fits = self.cautious is None or self.outcomes is not None

@@ -10,9 +10,7 @@ from torch import Tensor
 from allweather.acquisition.base import Belief, Score
 from allweather.acquisition.constrained import (
     JointBelief,
-    chebyshev,
     likely_feasible,
-    objective_units,
     penalised,
     scalarised,
 )
@@ -52,7 +50,7 @@ def best_feasible(joint: JointBelief, search: Search, weights: Tensor | None = N
     tried = tried if len(tried) else joint.tried()
     generator = torch.Generator().manual_seed(0)  # the same data give the same decision
     shares = torch.full((len(joint.objectives),), 1 / len(joint.objectives)) if weights is None else weights
-    wanted, unit = scalarised([_expected(each) for each in joint.objectives], joint, tried, shares.double())
+    wanted, unit = scalarised([expected_score(each) for each in joint.objectives], joint, tried, shares.double())
     if not joint.limits:
         return Chosen(search.best(wanted, generator, tried[:16]).decision, 1.0)
     scores = [penalised(wanted, joint.limits, unit, width) for width in WIDTHS]
@@ -99,14 +97,6 @@ def surely_feasible(joint: JointBelief, decision: Tensor, search: Search) -> Ten
     return search.best(likely, joint.generator, _leading(likely, search.permitted(joint.tried()), 8)).decision
 
 
-def compare(joint: JointBelief, decisions: Tensor, weights: Tensor) -> Tensor:
-    """The augmented Chebyshev scalarisation (b,) of the expected objectives of decisions (b, d_x)."""
-    low, units = objective_units(joint.objectives, decisions)
-    with torch.no_grad():
-        columns = torch.stack([each.expected(decisions) for each in joint.objectives], -1)
-    return chebyshev((columns - low) / units, weights)
-
-
 def _leading(score: Score, decisions: Tensor, count: int) -> Tensor:
     """The decisions (at most count, d_x) whose score is highest."""
     if len(decisions) <= count:
@@ -117,7 +107,7 @@ def _leading(score: Score, decisions: Tensor, count: int) -> Tensor:
     return decisions[values.argsort(descending=True)[:count]]
 
 
-def _expected(belief: Belief) -> Score:
+def expected_score(belief: Belief) -> Score:
     """The objective of the posterior mean as a score."""
     few = belief.rough() if belief.objective.slow else None
     return belief.expected if few is None else Expected(belief, few)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -160,7 +160,7 @@ class AtMost(AtLeast):
     sign: ClassVar[int] = -1
 
 
-def check_outcomes(outcomes: Any, taken: Mapping[str, Any]) -> None:
+def check_outcomes(outcomes: Any, taken: Sequence[str]) -> None:
     """Refuse outcomes that a study cannot have.
 
     Args:

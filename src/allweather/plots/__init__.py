@@ -6,6 +6,8 @@ from types import MappingProxyType
 from allweather.plots.check import check
 from allweather.plots.comparison import comparison
 from allweather.plots.contexts import contexts
+from allweather.plots.feasibility import feasibility
+from allweather.plots.front import front
 from allweather.plots.frontier import frontier
 from allweather.plots.marks import Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
@@ -23,6 +25,8 @@ STUDY_FIGURES: Mapping[str, Callable[..., Picture]] = MappingProxyType(
         "slices": slices,
         "progress": progress,
         "frontier": frontier,
+        "feasibility": feasibility,
+        "front": front,
         "check": check,
     }
 )
@@ -42,6 +46,8 @@ __all__ = [
     "check",
     "comparison",
     "contexts",
+    "feasibility",
+    "front",
     "frontier",
     "policy",
     "profile",

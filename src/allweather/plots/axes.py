@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,10 @@ from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.space import Box
 from allweather.space.variables import Choice, Context, Integer, Real, Value, Variable
+from allweather.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_INTEGERS = 64
 """Integers with a position of their own, at most."""
@@ -91,3 +95,13 @@ def require_contexts(outlook: Outlook, where: str) -> None:
     if not outlook.reference.points.shape[1]:
         reason = f"all variables are controlled, {', '.join(outlook.control)}" if outlook.control else "it models none"
         raise InvalidInput(f"needs a study with contexts, which can shift; {reason}", where=where)
+
+
+def complete_trials(study: Study) -> pd.DataFrame:
+    """Return the complete trials of a study; `value` is the outcome that figures are about, the first of several."""
+    table = study.trials()
+    if study.outcomes is not None:
+        first = next(name for name, outcome in study.outcomes.items() if not outcome.constrains)
+        table = table.assign(value=table[first])
+        return table[(table["state"] == "complete") & table["value"].notna()]
+    return table[table["state"] == "complete"]

@@ -9,6 +9,7 @@ from allweather.benchmark.regret import Judge, Measure
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
+from allweather.plots.axes import complete_trials
 from allweather.plots.labels import format_row, format_value, noted, objective_label
 from allweather.plots.marks import BLUE, GREEN, GREY, PURPLE, VERMILLION, Dots, Line, Mark, Panel, Ribbon
 from allweather.plots.picture import Picture
@@ -44,7 +45,7 @@ def progress(
         ['Outcomes', 'Objective of the recommended decision']
     """
     table = study.trials()
-    complete = table[table["state"] == "complete"]
+    complete = complete_trials(study)
     if complete.empty:
         raise InvalidInput("needs at least one complete trial (context and value)", where="plots.progress(study=...)")
     now = study.outlook(objective=objective)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from allweather.engine.posterior_view import Outlook
 from allweather.objectives import Objective
-from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places
+from allweather.plots.axes import chosen, complete_trials, grid, is_log, is_numeric, place, places
 from allweather.plots.labels import format_row, format_value, noted
 from allweather.plots.marks import BLACK, BLUE, VERMILLION, Dots, Heat, Line, Panel, Ribbon, Rule, segments, spread
 from allweather.plots.picture import Picture
@@ -45,16 +45,11 @@ def slices(
     """
     outlook = study.outlook(objective=objective)
     across = chosen(outlook.space.decisions, decision, "plots.slices(decision=...)")[0]
-    table = _complete(study)
+    table = complete_trials(study).tail(SHOWN)
     if not outlook.reference.points.shape[1]:
         return _along(outlook, across, table)
     up = chosen(outlook.space.contexts, context, "plots.slices(context=...)")[0]
     return _over(outlook, across, up, table)
-
-
-def _complete(study: Study) -> pd.DataFrame:
-    table = study.trials()
-    return table[table["state"] == "complete"].tail(SHOWN)
 
 
 def _texts(table: pd.DataFrame) -> list[str]:
