@@ -12,8 +12,8 @@ from allweather.engine.check import Check
 from allweather.engine.factory import check_predictions, view_posterior
 from allweather.engine.front import front_of
 from allweather.engine.outcomes_view import view_outcome
+from allweather.engine.plan import Situation
 from allweather.engine.posterior_view import Outlook
-from allweather.engine.situation import Situation
 from allweather.objectives import Objective
 
 if TYPE_CHECKING:
