@@ -61,6 +61,12 @@ def test_trials_of_a_batch_differ_in_decision_or_context():
     assert len({(trial.decision["x"], trial.context["c"]) for trial in trials}) == 3
 
 
+def test_contexts_are_chosen_for_each_trial_or_given_for_all():
+    with pytest.raises(aw.InvalidInput, match=r"Study.ask\(same_context=...\).*ask\(n, context="):
+        make().ask(2, same_context=True)
+    assert {trial.context["c"] for trial in make().ask(2, context={"c": 0.5}, same_context=True)} == {0.5}
+
+
 def test_a_context_that_is_given_is_kept():
     trial = run(make(), 5).ask(context={"c": 0.25})
     assert trial.context == {"c": 0.25}

@@ -242,6 +242,10 @@ def propose(
         same_context: whether they are one occasion.
     """
     trials = []
+    alone = not same_context or engine.parts.simulator is None or context is not None
+    remedy = "give the context: `ask(n, context=..., same_context=True)`"
+    said = "not be given where contexts are chosen, one for each trial"
+    require(alone, "Study.ask(same_context=...)", said, same_context, remedy)
     occasion = f"ask {len(history.trials)}" if same_context else None
     for _ in range(count):
         trials.append(engine.decide(history, situation).trial(history, context, occasion))
