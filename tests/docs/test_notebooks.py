@@ -9,7 +9,7 @@ from tests.docs.fences import DOCS, blocks, pages
 matplotlib.use("agg")
 HEADER = "---\nfile_format: mystnb\n"
 NOTEBOOKS = [page for page in pages() if page.read_text().startswith(HEADER)]
-TUTORIALS = ("newsvendor", "crop", "drift", "control", "shift", "simulator")
+TUTORIALS = ("newsvendor", "crop", "drift", "control", "shift", "simulator", "reactor")
 WANTED = ["choosing", *(f"tutorials/{name}" for name in TUTORIALS)]
 
 
