@@ -35,8 +35,9 @@ def known():
 
 
 def test_the_recommendation_keeps_the_limit(known):
-    best = known.recommend(radii=[0.0])
+    best = known.recommend(radii=[0.0], tolerance=0.2)
     assert 0.4 < best.decision["x"] <= 0.545
+    assert best.ranges["x"][1] <= 0.56
     assert best.feasible >= CONFIDENCE
     purity = best.outcomes.set_index("outcome").loc["purity"]
     assert purity["probability"] >= CONFIDENCE

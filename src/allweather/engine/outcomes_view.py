@@ -57,6 +57,13 @@ class OutcomesOutlook(Outlook):
         found: np.ndarray = self._kept(self._encoded(decisions)).double().mean(0).cpu().numpy()
         return found
 
+    def acceptable(self, decisions: Sequence[Row]) -> np.ndarray:
+        """Whether (b,) decisions are believed to keep all limits, or are as likely to as the one that looks best."""
+        if not self.limits:
+            return super().acceptable(decisions)
+        least = min(CONFIDENCE, float(self.feasible([self.decision])[0]))
+        return np.asarray(self.feasible(decisions) >= least)
+
     @one_thread
     def keeps(self, name: str, decisions: Sequence[Row]) -> np.ndarray:
         """The probability (b,) that decisions keep the limit of one outcome.

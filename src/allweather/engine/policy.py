@@ -107,6 +107,7 @@ def near_best(outlook: Outlook, tolerance: float) -> dict[str, tuple[float, floa
         values = sorted({*_values(variable, STEPS + 1), outlook.decision[name]}, key=_order(variable))
         rows = [{**outlook.decision, name: value} for value in values]
         legal = np.array([all(limit.holds(row, 1e-9) for limit in outlook.constraints) for row in rows])
+        legal &= outlook.acceptable(rows)
         objective = outlook.objective_sign * seen.objectives(rows).middle
         at = values.index(outlook.decision[name])
         good = legal & (objective >= objective[at] - tolerance)

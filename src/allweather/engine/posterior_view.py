@@ -210,6 +210,10 @@ class Outlook:
             approximation=self.approximation,
         )
 
+    def acceptable(self, decisions: Sequence[Row]) -> np.ndarray:
+        """Whether (b,) decisions are believed to keep all limits on outcomes: there are none."""
+        return np.ones(len(decisions), dtype=bool)
+
     @cached_property
     def chosen_objective(self) -> tuple[float, float, float]:
         """Where the objective of the decision that looks best lies: low end of its interval, middle, high end."""
