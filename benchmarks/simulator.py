@@ -228,8 +228,13 @@ def table(results: Sequence[Mapping[str, Any]], seeds: range = SEEDS) -> str:
         ratios = [ratio(own, method, REFERENCE, -1, name) for method in methods]
         wanted = f"`{OBJECTIVES[name]!r}`" if name else ""
         pairs = max((each.pairs for each in ratios), default=0)
-        lines.append(f"| {name or 'all'} | {wanted} | {pairs} | " + " | ".join(map(str, ratios)) + " |")
+        lines.append(f"| {name or 'all'} | {wanted} | {pairs} | " + " | ".join(map(_shown, ratios)) + " |")
     return "\n".join(lines)
+
+
+def _shown(found: Ratio) -> str:
+    """A ratio; one pair alone has no standard error."""
+    return f"{found.value:.2f}" if found.pairs == 1 else str(found)
 
 
 def verdicts(results: Sequence[Mapping[str, Any]], seeds: range = SEEDS) -> list[str]:
@@ -245,6 +250,7 @@ def verdicts(results: Sequence[Mapping[str, Any]], seeds: range = SEEDS) -> list
         if (found := ratio(own, "default", REFERENCE, -1, name)).pairs > 2 and np.log(found.value) > 2 * found.error
     ]
     return [
-        f"regret of the default against contexts drawn from the law: {whole}, target {HALF:.2f} {met}",
+        f"regret of the default against contexts drawn from the law, of {whole.pairs} pairs: {whole}, "
+        f"target {HALF:.2f} {met}",
         f"worse by more than two standard errors: {'; '.join(worse) or 'none'}",
     ]
