@@ -10,6 +10,7 @@ from tests.plots.studies import farm, plain, stall, workshop
 
 import allweather as aw
 from allweather import plots
+from allweather.engine.interval import tail_share
 from allweather.problems import problem
 
 
@@ -25,6 +26,7 @@ def named(picture, name, panel=0):
 @pytest.mark.parametrize("name", list(plots.STUDY_FIGURES))
 def test_every_figure_of_every_study_is_drawn_or_says_why_not(study, name):
     fits = {"frontier": [farm], "robustness": [stall, workshop], "contexts": [stall, workshop]}
+    fits |= {"front": [], "feasibility": []}  # of several outcomes, in tests/engine/test_front.py
     if study in fits.get(name, [study]):
         picture = plots.STUDY_FIGURES[name](study())
         assert picture.plotly().data
@@ -125,7 +127,8 @@ def test_the_profile_is_the_objective():
     draws = belief.averaged.draws(study.space.decisions.encode(there), outlook.reference.points, 4001, source)[:, 0]
     laws = [aw.Reference(outlook.reference.points, law) for law in belief.laws(4001, source)]
     objective = torch.stack([belief.objective(values, law) for values, law in zip(draws, laws, strict=True)])
-    low, middle, high = objective.quantile(torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)).tolist()
+    tail = tail_share(14)
+    low, middle, high = objective.quantile(torch.tensor([tail, 0.5, 1 - tail], dtype=torch.float64)).tolist()
     spread = high - low
     assert line.y[17] == pytest.approx(middle, abs=0.15 * spread)
     assert (band.low[17], band.high[17]) == pytest.approx((low, high), abs=0.2 * spread)
@@ -196,7 +199,7 @@ def test_few_and_awkward_outcomes_are_drawn(values):
     study = aw.Study(stall().space, context=aw.KDE(32), objective=aw.DRO(aw.TotalVariation(0.0)), seed=1)
     study.add([{"order": 0.5, "demand": 0.5, "value": value} for value in values])
     for name, draw in plots.STUDY_FIGURES.items():
-        if name not in ("frontier", "check"):
+        if name not in ("frontier", "front", "feasibility", "check"):
             draw(study).plotly()
             draw(study).matplotlib()
     with pytest.raises(aw.InvalidInput, match=r"plots.check\(study=...\)` needs at least 5 outcomes"):

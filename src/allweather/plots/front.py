@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from allweather.errors import require
+from allweather.engine.outcomes_view import OutcomesOutlook
+from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
 from allweather.plots.labels import format_row
 from allweather.plots.marks import BLUE, VERMILLION, Dots, Line, Panel
@@ -25,6 +26,10 @@ def front(study: Study, objective: Objective | None = None) -> Picture:
         'waste'
     """
     require(objective is None, "plots.front(objective=...)", "not be given: every outcome has its own", objective)
+    outlook = study.outlook()
+    if not isinstance(outlook, OutcomesOutlook) or len(outlook.wanted) < 2:
+        needed = "needs a study with several outcomes to maximize or minimize"
+        raise InvalidInput(needed, where="plots.front(study=...)")
     table = study.front()
     names = [name for name in table.columns if f"{name} low" in table.columns]
     first = names[0]
