@@ -32,7 +32,7 @@ SHARED, SOLO, PAGED = 250, 24, 120
 carry out; then the next one begins."""
 REST = 90.0
 """Seconds between the studies of the single worker, whose decisions are all computed a second time."""
-KILLS, RESTART, VISITORS, REFUSED = 20, 240.0, 4, 3
+KILLS, RESTART, VISITORS, REFUSED = 40, 240.0, 4, 3
 """Kills in a minute, seconds between restarts of the page, visitors of the pages, and the exit code of a worker that
 was refused because others were writing for too long."""
 
@@ -100,7 +100,7 @@ class Page:
     def start(self):
         """Start the page on a free port; `follow` notes the address once it is known."""
         words = [sys.executable, "-m", "allweather.cli", "dashboard", "--storage", self.url, "--port", "0", "--json"]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, process_group=0)
         self.ready, self.ended = False, None
 
     def end(self, kind):
