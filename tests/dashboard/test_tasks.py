@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.dashboard.served import fed, serving
 
-from allweather.dashboard import tasks
+from allweather import plots
 
 ROOT = "/api/v1/studies/kiosk"
 
@@ -24,13 +24,13 @@ class Slow:
         self.times += 1
         self.begun.set()
         assert self.go.wait(30)
-        return tasks.STUDY_FIGURES["progress"](study, objective=objective)
+        return plots.STUDY_FIGURES["progress"](study, objective=objective)
 
 
 @pytest.fixture
 def slow(monkeypatch):
     figure = Slow()
-    monkeypatch.setattr(tasks, "STUDY_FIGURES", {**tasks.STUDY_FIGURES, "profile": figure})
+    monkeypatch.setattr(plots, "STUDY_FIGURES", {**plots.STUDY_FIGURES, "profile": figure})
     yield figure
     figure.go.set()
 

@@ -55,14 +55,17 @@ def answered(command: str, address: str) -> httpx.Response:
 
 def test_what_is_sent_is_understood(server):
     curls = [(command, printed) for command, printed in ASKED if command.startswith("curl")]
-    assert len(curls) == 3
-    asked, told, recommended = (answered(command, server) for command, _ in curls)
+    assert len(curls) == 6
+    asked, told, recommended, near, policy, added = (answered(command, server) for command, _ in curls)
     (trial,) = asked.json()["trials"]
     shape = re.sub(r'"order":[\d.]+', '"order":0', curls[0][1]).strip()
     assert re.sub(r'"order":[\d.]+', '"order":0', asked.text) == shape
     assert trial["number"] == 7
     assert "42.5" in told.text
     assert 0 <= recommended.json()["decision"]["order"] <= 100
+    assert near.json()["ranges"]
+    assert policy.json()["rows"]
+    assert [trial["state"] for trial in added.json()["trials"]][-1] == "failed"
     (worker,) = [block.text for block in BLOCKS if block.kind == "python"]
     sold = []
 
@@ -77,7 +80,7 @@ def test_what_is_sent_is_understood(server):
 def test_the_other_commands_are_known():
     """What a test cannot run here: an installation, a token in the environment, a server for others."""
     others = [command for command, _ in ASKED if not command.startswith("curl")]
-    assert [command.split()[0] for command in others] == ["pip", "allweather", "export", "allweather"]
+    assert [command.split()[0] for command in others] == ["pip", "allweather", "export", "allweather", "allweather"]
     known = CliRunner().invoke(app, ["dashboard", "--help"]).stdout
-    for option in re.findall(r"--[\w-]+", others[-1]):
+    for option in re.findall(r"--[\w-]+", " ".join(others[3:])):
         assert option in known, option

@@ -114,4 +114,5 @@ def test_what_a_study_is_resumed_by():
         "surrogate": "GP",
         "constraints": "",
         "candidates": "",
+        "outcomes": "",
     }

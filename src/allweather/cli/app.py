@@ -30,7 +30,7 @@ Example: allweather init kiosk.toml; allweather ask; allweather tell 0 42.5 --co
 Exit codes: 0 success, 1 unexpected error, 2 invalid input, 3 storage error, 4 budget spent, 5 all trials failed.
 """
 ORDER = (
-    *("init", "ask", "tell", "correct", "add", "change", "recommend", "policy", "check", "show"),
+    *("init", "ask", "tell", "correct", "add", "observe", "change", "recommend", "policy", "check", "show"),
     *("dashboard", "plot", "report", "run"),
     *("export", "import", "backup", "restore"),
     *("methods", "problems", "bench", "figures", "reproduce"),
