@@ -10,7 +10,7 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode, checks
 from tests.dashboard.served import fed, serving
 
-EXAMPLES = 12
+EXAMPLES = 8
 """Of every operation, and in both ways: those that fit the description, and those that do not."""
 CHECKS = [
     checks.not_a_server_error,
