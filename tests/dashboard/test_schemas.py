@@ -21,7 +21,7 @@ CHECKS = [
     checks.unsupported_method,
 ]
 ONE = "/api/v1/studies/{name}"
-BY_CHANCE = {f"POST {ONE}/trials", f"POST {ONE}/trials/{{number}}/tell", f"POST {ONE}/trials/{{number}}/correct"}
+BY_CHANCE = {f"POST {ONE}/{each}" for each in ("contexts", "trials", "trials/{number}/tell", "trials/{number}/correct")}
 """Which values fit depends on the study's variables, of which the description knows nothing."""
 
 

@@ -37,7 +37,7 @@ def make(seed=3, parameters=(SPEED,), constraints=(), goal="earned", strategy=No
     client = Client(random_seed=seed)
     client.configure_experiment(parameters=list(parameters), parameter_constraints=list(constraints))
     client.configure_optimization(objective=goal)
-    node = AllweatherNode(GRIP, seed=seed, **{"objective": OBJECTIVE, "initial": 3, **words})
+    node = AllweatherNode(GRIP, seed=seed, **{"context": aw.KDE(64), "objective": OBJECTIVE, "initial": 3, **words})
     client.set_generation_strategy(node.strategy() if strategy is None else strategy(node))
     return client
 
@@ -100,7 +100,7 @@ def test_the_same_seed_gives_the_same_study_and_another_one_another():
 
 def test_it_chooses_what_a_study_of_ours_would():
     space = aw.Space(speed=aw.Real(0, 1), **GRIP.variables)
-    client, ours = make(), aw.Study(space, objective=OBJECTIVE, initial=3, seed=3)
+    client, ours = make(), aw.Study(space, context=aw.KDE(64), objective=OBJECTIVE, initial=3, seed=3)
     for grip, luck in list(zip(*days(0), strict=True))[:6]:
         trial = ours.ask()
         speed = step(client, grip, luck)

@@ -34,7 +34,7 @@ MIXED = {
 
 
 def make(seed=3, storage=None, direction="maximize", **words):
-    words = {"objective": OBJECTIVE, "search_space": SPEED, "initial": 3, **words}
+    words = {"context": aw.KDE(64), "objective": OBJECTIVE, "search_space": SPEED, "initial": 3, **words}
     sampler = AllweatherSampler(words.pop("space", GRIP), seed=seed, **words)
     return optuna.create_study(
         sampler=sampler, direction=direction, storage=storage, study_name="s", load_if_exists=True
@@ -105,7 +105,9 @@ def test_a_pickled_sampler_is_the_same_sampler():
 def test_it_chooses_what_a_study_of_ours_would():
     study, ours = (
         make(),
-        aw.Study(aw.Space(speed=aw.Real(0, 1), **GRIP.variables), objective=OBJECTIVE, initial=3, seed=3),
+        aw.Study(
+            aw.Space(speed=aw.Real(0, 1), **GRIP.variables), context=aw.KDE(64), objective=OBJECTIVE, initial=3, seed=3
+        ),
     )
     grips, luck = days(0)
     for day in range(6):
