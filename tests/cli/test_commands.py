@@ -7,6 +7,7 @@ import typer
 
 import allweather as aw
 from allweather.cli import app, init
+from allweather.cli.app import ORDER
 from allweather.serialization import Spec
 
 DAYS = "order,demand,value\n20,30,80\n50,30,20\n35,30,95\n30,40,120\n60,55,195\n10,30,40\n"
@@ -294,6 +295,7 @@ def test_lists_for_scripts(terminal):
 def test_every_command_has_an_example_and_speaks_to_scripts(terminal):
     commands = typer.main.get_command(app).commands
     assert len(commands) == 24
+    assert set(commands) == set(ORDER)
     for name in commands:
         said = terminal(name, "--help").out
         assert f"Example: allweather {name}" in " ".join(said.split()), name

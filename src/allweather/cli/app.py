@@ -47,8 +47,8 @@ class ErrorHandlingGroup(TyperGroup):
     """A group of commands that prints expected errors on standard error, without a traceback."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands in the order of typical use."""
-        return sorted(super().list_commands(ctx), key=ORDER.index)
+        """Return the names of the commands in the order of typical use; those without a place come last."""
+        return sorted(super().list_commands(ctx), key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; every error becomes a message and an exit code."""

@@ -76,7 +76,7 @@ def _with_kernel(belief: Belief) -> Objective:
 
 
 def is_costly(objective: Objective) -> bool:
-    """Whether an objective searches over radii of worst cases that are iterative themselves."""
+    """Whether the objective of every draw takes an iterative solver, so that many draws take too long."""
     return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, MMD)
 
 
