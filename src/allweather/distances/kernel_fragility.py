@@ -18,7 +18,7 @@ from allweather.distances.kernel_ball import KernelBall, total
 
 Solve = Callable[[Tensor], Tensor]
 TOLERANCE = 1e-11
-"""Of the duality gap, relative to the squared loss: the loss itself has an error of second order."""
+"""Of the duality gap, relative to the squared loss: the relative error of the loss is half of it."""
 ITERATIONS, PATIENCE = 60, 3
 """Steps at most, and how many may pass without progress: rounding limits it."""
 
