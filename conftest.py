@@ -1,5 +1,6 @@
 """Modules and pages about other tools are tested where the tool is installed; `--fast` leaves out what takes long."""
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -56,6 +57,12 @@ collect_ignore = [f"src/allweather/integrations/{name}" for name in MISSING]
 def pytest_addoption(parser):
     """Add `--fast`."""
     parser.addoption("--fast", action="store_true", help="leave out tests that are marked slow, and slow folders")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One worker more than there are processors: tests of pages and databases wait for other processes."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else None
 
 
 def pytest_ignore_collect(collection_path, config):

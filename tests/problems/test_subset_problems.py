@@ -133,7 +133,7 @@ def test_optima_with_every_variable_controlled():
     sample = problem("gp-sample-3d", seed=1)
     judge = SubsetJudge.of(sample)
     assert judge.optimal == {"x1", "x2", "x3"}
-    assert judge.best >= sample.at(points(20_000, 3)).max().item()
+    assert all(judge.best >= sample.at(block).max().item() for block in points(20_000, 3).split(500))
     sets = [frozenset(each.variables) for each in sample.control.sets]
     for smaller in sets:
         for larger in sets:
