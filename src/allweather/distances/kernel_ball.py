@@ -6,6 +6,7 @@ One kernel matrix serves all decisions. Where the support of the worst q is know
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -41,22 +42,52 @@ class KernelBall:
     """A kernel matrix, regularised and factorised once for all decisions."""
 
     def __init__(self, matrix: Tensor, jitter: float) -> None:
+        self._matrix, self.floor = matrix, jitter
+        self.gram = matrix + jitter * torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
+        root, failed = torch.linalg.cholesky_ex(self.gram)
+        if bool(failed):
+            _ = self._axes  # which says what is wrong
+            root = torch.linalg.cholesky(self.gram)
+        self.inverse = torch.cholesky_inverse(root)
+        self.diagonal, self.largest = self.gram.diagonal(), float(self.gram.amax())
+
+    @cached_property
+    def _axes(self) -> tuple[Tensor, Tensor]:
+        """Eigenvalues (n,), the largest first, and eigenvectors (n, n); bounds that need no solver do without them."""
+        matrix = self._matrix
         spectrum, vectors = torch.linalg.eigh(matrix)
         if spectrum[0].item() < -1e-8 * len(matrix) * matrix.abs().max().item():
             problem = f"must be positive semi-definite, got the eigenvalue {spectrum[0].item():.3g}"
             raise InvalidInput(problem, where="MMD(kernel=...)")
-        self.gram = matrix + jitter * torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
-        spectrum = spectrum.clamp_min(0).flip(0)
-        self.floor = jitter
-        self.rank = max(1, int((spectrum > jitter).sum()))
-        self.spectrum = spectrum[: self.rank]
-        self.basis = vectors.flip(1)[:, : self.rank] * self.spectrum.sqrt()
-        # All of the spectrum that is not rounding, for products with the matrix, where it is the shorter way.
+        return spectrum.clamp_min(0).flip(0), vectors.flip(1)
+
+    @cached_property
+    def rank(self) -> int:
+        """How many eigenvalues are above the regularisation."""
+        return max(1, int((self._axes[0] > self.floor).sum()))
+
+    @cached_property
+    def spectrum(self) -> Tensor:
+        """(rank,) these eigenvalues."""
+        return self._axes[0][: self.rank]
+
+    @cached_property
+    def basis(self) -> Tensor:
+        """(n, rank) their eigenvectors, times the roots."""
+        return self._axes[1][:, : self.rank] * self.spectrum.sqrt()
+
+    @cached_property
+    def _root(self) -> Tensor | None:
+        """All of the spectrum that is not rounding, for products with the matrix, where it is the shorter way."""
+        spectrum, vectors = self._axes
         felt = int((spectrum > 1e-15 * spectrum[0]).sum())
-        self._root = vectors.flip(1)[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < len(matrix) else None
-        self.well_conditioned = self.rank == len(matrix) and bool(spectrum[0] < 1e4 * spectrum[-1])
-        self.inverse = torch.cholesky_inverse(torch.linalg.cholesky(self.gram))
-        self.diagonal, self.largest = self.gram.diagonal(), float(self.gram.amax())
+        return vectors[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < len(spectrum) else None
+
+    @cached_property
+    def well_conditioned(self) -> bool:
+        """Whether the inverse is accurate enough for supports to be changed by it."""
+        spectrum = self._axes[0]
+        return self.rank == len(spectrum) and bool(spectrum[0] < 1e4 * spectrum[-1])
 
     def product(self, x: Tensor) -> Tensor:
         """The products (..., n) of `x` (..., n) and the regularised kernel matrix, to the last digit."""
