@@ -137,13 +137,14 @@ def verdicts(results: Results) -> list[str]:
     second = results.ratio("default", ROBUST, "cumulative", 1)
     lines = [
         f"cumulative regret of the default against {REFERENCE}: {first}, {_met(first, CUMULATIVE)}",
-        f"worst mean within TV 0.2, against {ROBUST}: {second}, {_met(second, SHIFTED)}",
+        f"cumulative regret of the default in the shifted measure, against {ROBUST}: {second}, {_met(second, SHIFTED)}",
     ]
     if "default, recommendation" in known:
         ratios = {name: results.ratio("default, recommendation", name, "recommended") for name in published}
         best = max(ratios, key=lambda name: ratios[name].value)
         lines.append(
-            f"recommendation, against the best published method {best}: {ratios[best]}, {_met(ratios[best], FINAL)}"
+            f'regret of the recommendation with goal="recommendation", against the best published method, {best}: '
+            f"{ratios[best]}, {_met(ratios[best], FINAL)}"
         )
     better = [
         f"{name} on {problem} {ratio}"
@@ -151,7 +152,9 @@ def verdicts(results: Results) -> list[str]:
         for name in published
         if (ratio := results.ratio(name, "default", "cumulative", 0, problem)).better
     ]
-    lines.append(f"better than the default by more than two standard errors: {'; '.join(better) or 'none'}")
+    found = "; ".join(better) or "none"
+    text = "published methods whose cumulative regret on some problem is lower than the default's by more than two"
+    lines.append(f"{text} standard errors: {found}")
     return lines
 
 

@@ -96,9 +96,9 @@ def main() -> None:
         f"on average and still [bold]{truth.shifted(order):.3f}[/] if demand shifts against it on one day in five."
     )
     console.print(
-        f"The true optimum for such a shift is {steadiest:.3f}, which earns {truth.mean(steadiest):.3f} and "
-        f"{truth.shifted(steadiest):.3f}. The best order without any shift is {best:.3f}: it earns "
-        f"{truth.mean(best):.3f}, and {truth.shifted(best):.3f} when demand shifts."
+        f"The true optimum under such a shift is {steadiest:.3f}: it earns {truth.mean(steadiest):.3f} a day without "
+        f"the shift and {truth.shifted(steadiest):.3f} with it. The best order without a shift is {best:.3f}: it earns "
+        f"{truth.mean(best):.3f} without the shift and {truth.shifted(best):.3f} with it."
     )
     console.print(
         f"The stall, which knows nothing but its {DAYS} days, expects {robust.expected:.3f} of it, and "

@@ -50,4 +50,5 @@ def test_specs_without_a_simple_objective():
     assert (
         own_choice({"objective": {"name": "dro", "distance": {"name": "mmd", "radius": 1, "lengthscale": 2}}}) is None
     )
-    assert describe_objective(None).startswith("default")
+    assert describe_objective(None) == "mean outcome (default)"
+    assert describe_objective({"version": 1}).startswith("worst mean outcome within a radius")

@@ -428,7 +428,7 @@ def test_the_daily_loop_by_page(url):
         listed = text_of(client.get("/").text)
         assert re.search(r"amination temperature = [\d.]+ °C, catalyst = [\w/]+ maximize 3", listed)
         client.post("/studies/amination/trials/2/correct", data={**ours, "values": "71"})
-        assert "before the last change" in client.get("/").text
+        assert "out of date" in client.get("/").text
         policy = client.get("/studies/amination/policy", params={"by": "lot"}).text
         assert re.findall(r"<td>(L\d)</td>", policy) == ["L1", "L2"]
         by_program = client.get("/api/v1/studies/amination/policy", params={"by": "lot"}).json()

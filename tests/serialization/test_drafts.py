@@ -1,5 +1,6 @@
 import pytest
 
+from allweather import DRO, TotalVariation
 from allweather.errors import InvalidInput
 from allweather.serialization import Spec
 from allweather.serialization.drafts import draft_spec
@@ -13,6 +14,9 @@ def test_a_draft_is_a_spec():
     assert fields["objective"] == {"name": "cvar", "level": 0.2}
     assert list(Spec(fields).space.contexts) == ["humidity"]
     assert "objective" not in draft_spec({**GLUE, "objective": "tail"}, 1)
+    assert draft_spec(entered, 4)["objective"] == "expectation"
+    shifted = Spec(draft_spec({**entered, "objective": "shift"}, 4)).arguments()["objective"]
+    assert shifted == DRO(TotalVariation(0.2))
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def policy(
 ) -> None:
     """Print the best decision for each of several contexts that are known before the decision.
 
-    Contexts that are not known, and not in the file, are as uncertain as ever.
+    Context variables that are not in the file follow their estimated distribution.
 
     Example: allweather policy lot
     """

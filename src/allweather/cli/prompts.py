@@ -12,7 +12,7 @@ from allweather.errors import AllweatherError
 from allweather.serialization.drafts import OBJECTIVES
 
 EXPLANATION = (
-    "Objective: mean (average outcome), shift (average outcome under the worst shift of the contexts), "
+    "Objective: mean (average outcome), shift (worst average if a tenth of the contexts changes), "
     "tail (average of the worst fifth), worst (worst case)."
 )
 T = TypeVar("T")
@@ -32,8 +32,7 @@ def prompt_spec() -> dict[str, Any]:
         variables[each] = _prompt_variable()
     if any(table.get("context") for table in variables.values()):
         typer.echo(EXPLANATION)
-        objective = OBJECTIVES[_choose("Objective", list(OBJECTIVES), "shift")]
-        fields |= {} if objective is None else {"objective": objective}
+        fields["objective"] = OBJECTIVES[_choose("Objective", list(OBJECTIVES))]
     return {**fields, "variables": variables}
 
 

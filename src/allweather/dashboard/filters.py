@@ -188,7 +188,7 @@ class ObjectiveChoice(BaseModel):
     tolerance: Annotated[
         Annotated[float, Field(gt=0, le=1e150, allow_inf_nan=False)] | None,
         EMPTY,
-        Field(description="also return how far each variable may be changed to lose at most this much"),
+        Field(description="also return the range of each variable in which the objective is worse by at most this"),
     ] = None
 
     def part(self) -> Objective | None:
@@ -260,6 +260,8 @@ def describe_objective(spec: Mapping[str, Any] | None) -> str:
         'worst mean outcome if the context distribution shifts by up to 0.2 in total variation'
         >>> describe_objective({"method": "wdrbo", "objective": {"name": "mean-variance", "penalty": 0.5}})
         'method wdrbo, mean-variance (penalty 0.5)'
+        >>> describe_objective({})
+        'mean outcome (default)'
     """
     if spec and "outcomes" in spec:
         return "; ".join(f"{name}: {_describe_part(each)}" for name, each in spec["outcomes"].items())
@@ -268,7 +270,10 @@ def describe_objective(spec: Mapping[str, Any] | None) -> str:
         return choice.describe()
     parts = [f"method {_describe_part(spec['method'])}"] if spec and "method" in spec else []
     parts += [_describe_part(spec["objective"])] if spec and "objective" in spec else []
-    return ", ".join(parts) or "default: worst mean outcome if the context distribution shifts a little"
+    given = spec or {}
+    older = "control" in given or given.get("version") == 1  # these have the defaults of release 0.1
+    usual = "worst mean outcome within a radius that decreases with the number of contexts"
+    return ", ".join(parts) or f"{usual if older else 'mean outcome'} (default)"
 
 
 def _describe_part(part: Any) -> str:

@@ -10,7 +10,7 @@ from allweather.errors import require
 
 OBJECTIVES: dict[str, Any] = {
     "mean": "expectation",
-    "shift": None,  # the default of Study
+    "shift": {"name": "dro", "distance": {"name": "total-variation", "radius": 0.2}},
     "tail": {"name": "cvar", "level": 0.2},
     "worst": "worst-case",
 }
@@ -43,7 +43,7 @@ def draft_spec(entered: Mapping[str, str], rows: int) -> dict[str, Any]:
             require(name not in variables, "variables", "have different names", name)
             variables[name] = _variable(name, cells)
     fields: dict[str, Any] = {"name": text.get("name", ""), "direction": text.get("direction") or "maximize", "seed": 0}
-    chosen = text.get("objective") or "shift"
+    chosen = text.get("objective") or "mean"
     require(chosen in OBJECTIVES, "objective", f"be one of {', '.join(OBJECTIVES)}", chosen)
     uncertain = any(table.get("context") for table in variables.values())
     objective = OBJECTIVES[chosen] if uncertain else None
