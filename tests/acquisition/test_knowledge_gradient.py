@@ -11,7 +11,7 @@ from tests.acquisition.beliefs import GRID, belief, observations
 
 import allweather as aw
 from allweather import DRO, Expectation, InvalidInput, TotalVariation
-from allweather.acquisition.largest_line import expected_maximum
+from allweather.acquisition.expected_maximum import expected_maximum
 
 Z = torch.linspace(-9, 9, 20001, dtype=torch.float64)
 SHARES = torch.exp(-Z.square() / 2) / math.sqrt(2 * math.pi) * (Z[1] - Z[0])

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from allweather._utils.registry import Named
 from allweather.acquisition.base import Belief
-from allweather.acquisition.largest_line import expected_maximum
+from allweather.acquisition.expected_maximum import expected_maximum
 from allweather.errors import require, require_count
 from allweather.space import Box, Space
 from allweather.space.variables import Variable

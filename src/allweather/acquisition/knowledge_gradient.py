@@ -10,7 +10,7 @@ from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
 from allweather.acquisition.coming_contexts import coming_contexts
-from allweather.acquisition.largest_line import expected_maximum
+from allweather.acquisition.expected_maximum import expected_maximum
 from allweather.acquisition.outcome_quadrature import QuadratureGain
 from allweather.errors import require_count
 from allweather.objectives import Expectation

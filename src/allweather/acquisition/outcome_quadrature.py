@@ -10,7 +10,7 @@ from torch import Tensor
 
 from allweather.acquisition.base import Belief
 from allweather.acquisition.coming_contexts import coming_contexts
-from allweather.acquisition.largest_line import expected_maximum
+from allweather.acquisition.expected_maximum import expected_maximum
 
 FEW = 16
 """Contexts that stand for all, where there are more than twice as many."""

@@ -24,7 +24,7 @@ from allweather.plots.report import report_html
 from allweather.serialization import Spec
 from allweather.space.text import describe
 from allweather.storage import Database
-from allweather.storage.shared_journal import SharedJournal, SharedStorage
+from allweather.storage.journal_cache import SharedJournal, SharedStorage
 from allweather.storage.stored_study import StoredStudy
 from allweather.storage.summary import StudyKey, StudySummary, count_studies, find_study, study_summaries
 from allweather.study import Study

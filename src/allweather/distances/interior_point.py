@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from allweather.distances.kernel_ball import KernelBall, total
+from allweather.distances.mmd_ball import KernelBall, total
 from allweather.errors import AllweatherError
 
 TOLERANCE = 1e-9

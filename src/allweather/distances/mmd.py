@@ -13,11 +13,11 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from allweather._utils.tensors import as_tensor, pairwise, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Ceiling, Distance, Worst
-from allweather.distances.kernel_ball import KernelBall
-from allweather.distances.kernel_bounds import bracketed
-from allweather.distances.kernel_fragility import largest_loss
-from allweather.distances.kernel_worst import slope_gradient, worst_in_ball
-from allweather.distances.low_rank_ball import TABLE, LowRankBall
+from allweather.distances.mmd_ball import KernelBall
+from allweather.distances.mmd_bounds import bracketed
+from allweather.distances.mmd_low_rank import TABLE, LowRankBall
+from allweather.distances.mmd_satisficing import largest_loss
+from allweather.distances.mmd_solver import slope_gradient, worst_in_ball
 from allweather.errors import InvalidInput, require, require_number
 from allweather.schedules import Progress
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition import Acquisition, Belief
-from allweather.acquisition.largest_line import expected_maximum
+from allweather.acquisition.expected_maximum import expected_maximum
 from allweather.errors import MOST, InvalidInput, require_count, require_number
 from allweather.methods.control.ledger import Ledger
 from allweather.methods.control.rules import Offer, Rule, Side, best_of_each

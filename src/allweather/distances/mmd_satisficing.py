@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from allweather.distances.kernel_ball import KernelBall, total
+from allweather.distances.mmd_ball import KernelBall, total
 
 Solve = Callable[[Tensor], Tensor]
 TOLERANCE = 1e-11

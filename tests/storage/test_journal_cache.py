@@ -3,7 +3,7 @@ import pytest
 import allweather as aw
 from allweather.errors import Conflict, InvalidInput
 from allweather.storage import Database, Event, Journal
-from allweather.storage.shared_journal import SharedJournal, SharedStorage
+from allweather.storage.journal_cache import SharedJournal, SharedStorage
 from allweather.storage.summary import find_study
 
 

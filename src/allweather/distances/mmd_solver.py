@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from allweather.distances import interior_point
-from allweather.distances.kernel_ball import KernelBall, total
+from allweather.distances.mmd_ball import KernelBall, total
 
 
 def worst_in_ball(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from allweather.distances.kernel_ball import KernelBall, Solver, total
+from allweather.distances.mmd_ball import KernelBall, Solver, total
 from allweather.errors import InvalidInput
 
 TABLE = 2048
