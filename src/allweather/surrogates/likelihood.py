@@ -10,17 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
-from scipy.linalg.lapack import dpotri
 from torch import Tensor
 
 from allweather.surrogates.device_likelihood import minus_log_likelihood
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import SMOOTHNESS
-from allweather.surrogates.linear_algebra import cholesky
-from allweather.surrogates.standard_errors import filled
+from allweather.surrogates.pair_likelihood import Pairs
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
@@ -82,59 +78,18 @@ class Evidence:
 
     def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
         """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""
-        if self.points.device.type != "cpu":
-            given = None if self.free_mean else mean
+        given = None if self.free_mean else mean
+        if self.points.device.type == "cpu":
+            known = None if self.variances is None else self.variances.numpy()
+            found = self._pairs.minus_log_likelihood(self.targets.numpy(), logarithms, given, known)
+        else:
             found = minus_log_likelihood(self.family, self.split, self.points, self.targets, logarithms, given)
-            density, density_gradient = self.log_prior(logarithms)
-            return found.value - density, found.gradient - density_gradient, found.mean
-        natural = np.exp(logarithms)
-        scaled = [half / natural[columns] for half, columns in self._halves]
-        correlations, steepness = zip(*(self._correlated(half) for half in scaled), strict=True)
-        covariance = natural[-2] * math.prod(correlations)
-        t = len(covariance)
-        root, inverse = _factorised(covariance + self._noise(natural[-1], t))
-        targets = self.targets.numpy()
-        if self.free_mean:
-            row = inverse.sum(0)
-            mean = float(row @ targets / row.sum())
-        residual = targets - mean
-        weights = inverse @ residual
-        value = 0.5 * residual @ weights + np.log(root.diagonal()).sum() + 0.5 * t * math.log(2 * math.pi)
-        slope = 0.5 * (inverse - weights[:, None] * weights)
-        pull = slope * covariance
-        stretches = [_stretch(half, pull * steep) for half, steep in zip(scaled, steepness, strict=True)]
-        fitted_noise = np.trace(slope) if self.variances is None else slope.diagonal()[self.variances.isnan()].sum()
-        gradient = np.concatenate([*stretches, [pull.sum(), fitted_noise * natural[-1]]])
         density, density_gradient = self.log_prior(logarithms)
-        return float(value) - density, gradient - density_gradient, mean
-
-    def _noise(self, fitted: float, t: int) -> np.ndarray:
-        """The covariance (t, t) of the noise."""
-        variances = filled(self.variances, fitted, t)
-        return fitted * np.eye(t) if variances is None else np.diag(variances.numpy())
+        return found.value - density, found.gradient - density_gradient, found.mean
 
     @cached_property
-    def _halves(self) -> list[tuple[np.ndarray, slice]]:
-        """The columns (t, k) that share a factor of the kernel, and where they are; those of an RBF need no split."""
-        points, d = self.points.numpy(), self.points.shape[1]
-        ends = [d] if SMOOTHNESS[self.family] == math.inf else [self.split, d]
-        columns = [slice(low, high) for low, high in pairwise([0, *ends])]
-        return [(points[:, part], part) for part in columns]
-
-    def _correlated(self, scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray | float]:
-        """Correlations (t, t) of scaled points, and minus twice the derivative of their log in the squared distance."""
-        squared = np.zeros((len(scaled), len(scaled)))
-        for column in scaled.T:
-            squared += (column[:, None] - column) ** 2
-        nu = SMOOTHNESS[self.family]
-        if nu == math.inf:
-            return np.exp(-0.5 * squared), 1.0
-        r = np.sqrt(2 * nu * squared)
-        linear = 1 + r
-        if nu == 1.5:
-            return linear * np.exp(-r), 3 / linear
-        quadratic = linear + r**2 / 3
-        return quadratic * np.exp(-r), 5 / 3 * linear / quadratic
+    def _pairs(self) -> Pairs:
+        return Pairs.of(self.family, self.split, self.points.numpy())
 
     def log_prior(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
         """Log densities of the free hyperparameters (in their natural scale), and their gradient."""
@@ -155,16 +110,3 @@ def log_bounds(d: int) -> np.ndarray:
     """(d + 2, 2) between which the logarithms of hyperparameters are fitted."""
     names = ["lengthscale"] * d + ["outputscale", "noise"]
     return np.log([BOUNDS[name] for name in names])
-
-
-def _stretch(scaled: np.ndarray, pull: np.ndarray) -> np.ndarray:
-    """The sums (d,) of pull * (a - b)^2 over all pairs of points, without a table per column."""
-    return np.asarray(2 * (pull.sum(1) @ scaled**2 - (scaled * (pull @ scaled)).sum(0)))
-
-
-def _factorised(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lower Cholesky factor and the inverse of a covariance matrix."""
-    root = cholesky(matrix)
-    inverse, _ = dpotri(root, lower=1)  # its lower half
-    inverse = np.tril(inverse)
-    return root, inverse + np.tril(inverse, -1).T
