@@ -86,3 +86,15 @@ def test_quadratic_forms_of_many_contexts(nu, monkeypatch):
     torch.testing.assert_close(torch.stack([gram.quadratic(row) for row in weights]), exact)
     monkeypatch.setattr("allweather.surrogates.gram.DENSE", 10)
     torch.testing.assert_close(Gram(Factor(nu), points).quadratic(weights), exact, rtol=1e-5, atol=0)
+
+
+@pytest.mark.parametrize("nu", [1.5, 2.5, math.inf])
+def test_correlations_are_the_same_with_and_without_gradient(nu):
+    factor, one, other = Factor(nu), 3 * uniform(6, 2), 3 * uniform(7, 2, seed=2)
+    other[0] = one[0]
+    expected = factor(one.clone().requires_grad_(), other).detach()
+    torch.testing.assert_close(factor(one, other), expected, rtol=1e-13, atol=1e-15)
+    squared = (one[:, None] - other).square().sum(-1)
+    near, steepness = (torch.from_numpy(each) for each in factor.with_steepness(squared.numpy()))
+    torch.testing.assert_close(near, expected, rtol=1e-13, atol=1e-15)
+    torch.testing.assert_close(steepness, factor.steepness(squared), rtol=1e-11, atol=1e-15)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 from torch import Tensor
 
 from allweather.surrogates.kernels import Factor
@@ -12,8 +13,8 @@ from allweather.surrogates.low_rank import truncated_root
 
 DENSE = 2048
 """Up to so many contexts their correlations are kept as a matrix of 32 MiB at most."""
-BLOCK = 2**16
-"""Correlations computed at a time where they are not kept."""
+BLOCK, LAUNCHED = 2**15, 2**24
+"""Correlations computed at a time where they are not kept; on a GPU launches cost more than memory."""
 RANK = 512
 """Columns of the low-rank root that stands for more of them."""
 
@@ -46,8 +47,9 @@ class Gram:
         """One pass over half of the matrix, in blocks that stay in cache, and in larger ones on a GPU."""
         used = weights.nonzero()[:, 0]
         points, weights = self.contexts[used], weights[used]
-        block_size = BLOCK if points.device.type == "cpu" else 2**8 * BLOCK  # launches cost more than memory there
-        total, rows = weights.new_zeros(()), max(1, block_size // max(len(points), 1))
+        if points.device.type == "cpu":
+            return weights.new_tensor(_half_by_half(self.factor, points.numpy(), weights.numpy()))
+        total, rows = weights.new_zeros(()), max(1, LAUNCHED // max(len(points), 1))
         for start in range(0, len(points), rows):
             end = start + rows
             block = self.factor(points[start:end], points[start:])
@@ -62,3 +64,24 @@ class Gram:
     @cached_property
     def _root(self) -> tuple[Tensor, Tensor]:
         return truncated_root(self.factor, self.contexts, RANK)
+
+
+def _half_by_half(
+    factor: Factor,
+    points: np.ndarray,  # (n, d_c)
+    weights: np.ndarray,  # (n,)
+) -> float:
+    """The quadratic form in half of the correlation matrix, block by block."""
+    # Correlations are flat at distance 0, where differences of squares lose digits.
+    squares, rows = (points**2).sum(1), max(1, BLOCK // max(len(points), 1))
+    total = 0.0
+    for start in range(0, len(points), rows):
+        here = slice(start, start + rows)
+        squared = points[here] @ (-2 * points[start:].T)
+        squared += squares[start:]
+        squared += squares[here, None]
+        block = factor.of_array(np.maximum(squared, 0.0, out=squared))
+        twice = 2 * weights[start:]
+        twice[:rows] = weights[here]
+        total += float(weights[here] @ (block @ twice))
+    return total

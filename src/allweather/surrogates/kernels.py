@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
 from torch import Tensor
@@ -33,10 +34,36 @@ class Factor:
 
     def of(self, squared: Tensor) -> Tensor:
         """Correlations at squared distances."""
+        if squared.device.type == "cpu" and not squared.requires_grad:  # NumPy's exponential takes half the time
+            return torch.from_numpy(self.of_array(squared.numpy()))
         if self.nu == math.inf:
             return squared.mul(-0.5).exp()
         r = self._root(squared)
         return (1 + r) * (-r).exp() if self.nu == 1.5 else (1 + r + r.square() / 3) * (-r).exp()
+
+    def of_array(self, squared: np.ndarray) -> np.ndarray:
+        """Correlations at squared distances, without gradient."""
+        if self.nu == math.inf:
+            found = squared * -0.5
+            return np.exp(found, out=found)
+        r = squared * (2 * self.nu)
+        np.sqrt(r, out=r)
+        found = squared * (5 / 3) if self.nu == 2.5 else np.zeros_like(squared)
+        found += r
+        found += 1
+        np.negative(r, out=r)
+        found *= np.exp(r, out=r)
+        return found
+
+    def with_steepness(self, squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Correlations at squared distances, and minus twice their derivative."""
+        if self.nu == math.inf:
+            near = np.exp(-0.5 * squared)
+            return near, near
+        r = np.sqrt(2 * self.nu * squared)
+        decay = np.exp(-r)
+        linear = (1 + r) * decay
+        return (linear, 3 * decay) if self.nu == 1.5 else (linear + 5 / 3 * squared * decay, 5 / 3 * linear)
 
     def steepness(self, squared: Tensor) -> Tensor:
         """Minus twice the derivative of the correlation in the squared distance."""
@@ -126,9 +153,21 @@ def _matern(nu: float, active: tuple[int, ...]) -> Kernel:
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     """Squared distances (..., n, m) of points (..., n, d) and (m, d), column by column: no digits are lost."""
+    if a.device.type == "cpu" and not (a.requires_grad or b.requires_grad):
+        return torch.from_numpy(squared_distances_of_arrays(a.numpy(), b.numpy()))
     total = (a[..., :1] - b[:, 0]).square() if a.shape[-1] else a.new_zeros(*a.shape[:-1], len(b))
     for column in range(1, a.shape[-1]):
         total = total + (a[..., column : column + 1] - b[:, column]).square()
+    return total
+
+
+def squared_distances_of_arrays(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """As `squared_distances`, of arrays and with one temporary."""
+    total = np.zeros((*a.shape[:-1], len(b)))
+    for column in range(a.shape[-1]):
+        apart = a[..., column, None] - b[:, column]
+        apart *= apart
+        total = apart if column == 0 else np.add(total, apart, out=total)
     return total
 
 
