@@ -159,3 +159,16 @@ def test_snapping_batches_contexts_and_empty_boxes():
     assert Space(x=Real(0, 1)).contexts.snap(torch.zeros(2, 0)).shape == (2, 0)
     with pytest.raises(InvalidInput, match=r"Box.snap\(points=...\)"):
         SPACE.contexts.snap(torch.zeros(3))
+
+
+def test_many_rows_are_encoded_as_each_of_them_is():
+    box = Space(a=Real(-3, 7), b=Real(1, 100, log=True), c=Real(0, 1)).decisions
+    source = np.random.default_rng(0)
+    rows = [{"c": float(source.random()), "a": float(source.uniform(-3, 7)), "b": 10.0} for _ in range(20)]
+    rows.append({"a": 7, "b": 1, "c": 0})
+    for names in (("a", "c"), ("a", "b", "c")):
+        some = Space(**{name: box[name] for name in names}).decisions
+        chosen = [{name: row[name] for name in names} for row in rows]
+        assert some.encode(chosen).tolist() == some.check(chosen)
+    with pytest.raises(InvalidInput, match=r"decision c.*got 2"):
+        box.encode([*rows, {"a": 0.0, "b": 1.0, "c": 2.0}])

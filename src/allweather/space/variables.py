@@ -46,6 +46,15 @@ class Variable(ABC):
             outside: whether it may be a value of earlier bounds or options, which lies outside the unit cube.
         """
 
+    def encode_all(self, values: Sequence[Any], outside: bool = False) -> np.ndarray | None:
+        """Many values as columns (b, columns) at once; None where that takes a look at each, for it may be illegal.
+
+        Args:
+            values: in the user's units.
+            outside: as for `encode`.
+        """
+        return None
+
     @abstractmethod
     def decode(self, unit: Sequence[float]) -> Value:
         """The legal value nearest to the given columns."""
@@ -83,6 +92,16 @@ class Real(Variable):
         low, high, at = (math.log(v) if self.log else float(v) for v in (self.lower, self.upper, value))
         position = (at - low) / (high - low)
         return [position if outside else min(max(position, 0.0), 1.0)]
+
+    def encode_all(self, values: Sequence[Any], outside: bool = False) -> np.ndarray | None:
+        """Positions between the bounds, of numbers on a linear scale that are all within them."""
+        if self.log or outside or not set(map(type, values)) <= {float, int}:
+            return None
+        numbers = np.array(values, dtype=np.float64)
+        if not bool(((numbers >= self.lower) & (numbers <= self.upper)).all()):
+            return None
+        low, high = float(self.lower), float(self.upper)
+        return np.asarray(((numbers - low) / (high - low)).clip(0.0, 1.0)[:, None])
 
     def to_unit(self, values: np.ndarray) -> np.ndarray:
         """Positions between the bounds, of numbers that are clipped to them."""
@@ -224,6 +243,10 @@ class Context(Variable):
     def encode(self, value: Any, where: str, outside: bool = False) -> list[float]:
         """The wrapped variable's encoding."""
         return self.variable.encode(value, where, outside)
+
+    def encode_all(self, values: Sequence[Any], outside: bool = False) -> np.ndarray | None:
+        """The wrapped variable's encoding."""
+        return self.variable.encode_all(values, outside)
 
     def decode(self, unit: Sequence[float]) -> Value:
         """The wrapped variable's value."""
