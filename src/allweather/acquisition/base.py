@@ -21,8 +21,9 @@ from allweather.surrogates.observations import Observations
 Score = Callable[[Tensor], Tensor]
 """Decisions (b, d_x) to scores (b,), differentiable, larger is better.
 
-A score may have an attribute `rough`, a cheaper score that is used to see which decisions are worth a closer look, and
-an attribute `bound`, a cheaper function that is never below it, so that of many candidates few need scoring.
+A score may have an attribute `rough`, a cheaper score that is used to see which decisions are worth a closer look, an
+attribute `bound`, a cheaper function that is never below it, so that of many candidates few need scoring, and an
+attribute `slopes`, which returns scores and gradients of an array of decisions without automatic differentiation.
 """
 
 ROUGH = 128

@@ -13,6 +13,7 @@ from allweather.errors import InvalidInput
 from allweather.space import Space
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.observations import Observations
+from allweather.surrogates.quadrature import Quadrature
 from allweather.surrogates.step import Step
 
 
@@ -72,6 +73,15 @@ class Field(ABC):
         """The upper confidence bound (b,) of weighted sums over the contexts, weights as in `combination`."""
         mean, sd = self.combination(decisions, weights)
         return mean + width * sd
+
+    def quadrature(self, weights: Tensor, width: float) -> Quadrature | None:
+        """The upper confidence bound of a weighted mean with its gradient in closed form, where there is one.
+
+        Args:
+            weights: (n,) of the contexts.
+            width: of the confidence bound; 0 for the mean itself.
+        """
+        return None
 
     def step(self, compared: Tensor, weights: Tensor, contexts: Tensor) -> Step:
         """How the outcome of one trial moves the means of weighted sums over the field's contexts.

@@ -20,6 +20,7 @@ from allweather.surrogates.gradients import BLOCK, Explained, Steepest, root
 from allweather.surrogates.gram import Gram
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.low_rank import EXACT, ROUGH, Skeletons, skeletons
+from allweather.surrogates.quadrature import Quadrature
 from allweather.surrogates.step import ProductStep
 
 
@@ -171,6 +172,13 @@ class ProductField(Field):
         explained = ((near @ self._averaged[1]) * near).sum(-1)
         sd = data.scale * root(prior, explained - 1e-10 * prior)  # rounding must not make it too low
         return self.combination_mean(decisions, weights) + width * sd
+
+    def quadrature(self, weights: Tensor, width: float) -> Quadrature | None:
+        """In closed form, on the CPU."""
+        if weights.device.type != "cpu":
+            return None
+        with_data, variance = self.shared(weights) if width else (weights @ self._correlations, 0.0)
+        return Quadrature.of(self.data, with_data, float(weights.sum()), float(variance), width)
 
     def shared(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """What weights (n,) of all decisions come down to: correlations with the data (t,), prior variance ()."""

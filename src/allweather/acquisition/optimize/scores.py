@@ -13,6 +13,8 @@ from allweather.errors import require
 
 Score = Callable[[Tensor], Tensor]
 """Maps decisions (b, d) to scores (b,), row by row; larger is better."""
+Slopes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""Maps decisions (b, d) to scores (b,) and gradients (b, d): an attribute of scores that have them in closed form."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,9 @@ class Scores:
 
     def slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores (b,) and gradients (b, d) in one call; a function without gradient is flat."""
+        closed: Slopes | None = getattr(self.function, "slopes", None)
+        if closed is not None:
+            return closed(points)
         with torch.enable_grad():
             decisions = self._moved(points).requires_grad_()
             scores = self._called(decisions)
