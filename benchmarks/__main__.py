@@ -28,6 +28,7 @@ from benchmarks import (
     simulator,
     simulator_page,
     soak,
+    stages,
     standard_errors,
     trials,
     worst_cases,
@@ -47,11 +48,13 @@ CAMPAIGNS = {
     "trials": trials.main,
     "soak": soak.main,
     "gpu": gpu.main,
+    "stages": stages.main,
 }
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,
     "default_ask": default_ask.main,
+    "stages": stages.main,
     "methods": methods.main,
     "objectives": objectives.main,
     "control": control.main,
