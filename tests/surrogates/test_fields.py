@@ -134,3 +134,15 @@ def test_nothing_is_saved_where_contexts_are_few():
     chosen, spread = skeletons(factor, uniform(20, 2), uniform(5, 2), 10.0).to(EXACT)
     assert spread is None
     assert len(chosen) == 20
+
+
+def test_means_move_with_a_further_outcome_as_the_reaction_says():
+    posterior, contexts, decisions = (
+        GP("matern", outputscale="fit").fit(table(15)),
+        uniform(7, 2),
+        uniform(3, 2, seed=2),
+    )
+    point, field = uniform(1, 4, seed=5), posterior.field(contexts)
+    before = posterior.field(point[:, 2:]).mean(point[:, :2])[0, 0]
+    after = posterior.given(point, before[None] + 0.7).field(contexts).mean(decisions)
+    torch.testing.assert_close(field.mean(decisions) + 0.7 * field.reaction(decisions, point[0]), after)

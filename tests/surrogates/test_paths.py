@@ -72,3 +72,11 @@ def test_the_same_generator_gives_the_same_path():
     posterior = GP().fit(table(20))
     draws = [posterior.paths(uniform(4, 2), 1, torch.Generator().manual_seed(3))(uniform(2, 2)) for _ in range(2)]
     assert torch.equal(*draws)
+
+
+def test_paths_of_a_mean_are_means_of_paths():
+    posterior, contexts, decisions = GP("matern").fit(table(12)), uniform(9, 2), uniform(3, 2, seed=2)
+    weights = uniform(9, seed=3).softmax(-1)
+    whole, means = (torch.Generator().manual_seed(4) for _ in range(2))
+    expected = posterior.paths(contexts, 5, whole, 16)(decisions) @ weights
+    torch.testing.assert_close(posterior.mean_paths(contexts, weights, 5, means, 16)(decisions)[..., 0], expected)

@@ -71,11 +71,24 @@ class MeanBound:
         if self._closed is not None:
             self.slopes = self._closed.slopes
 
+    @property
+    def closed(self) -> bool:
+        """Whether there is a gradient in closed form."""
+        return self._closed is not None
+
     def __call__(self, decisions: Tensor) -> Tensor:
         """The score (b,)."""
         if self._closed is not None and not decisions.requires_grad:
             return torch.from_numpy(self._closed.values(decisions.numpy()))
         return self._field.upper(decisions, self._weights, self._width)
+
+
+def mean_score(belief: Belief) -> MeanBound | None:
+    """The objective of the posterior mean with a gradient in closed form: that of means; None where there is none."""
+    if type(belief.objective) is not Expectation:
+        return None
+    score = MeanBound(belief, 0.0)
+    return score if score.closed else None
 
 
 class TangentBound:

@@ -10,6 +10,7 @@ from torch import Generator, Tensor
 
 from allweather._utils.timing import Stopwatch
 from allweather.acquisition import Belief, ContextRule
+from allweather.acquisition.objective_ucb import mean_score
 from allweather.acquisition.optimize import Best, Search
 from allweather.contexts import Conditional, ContextModel, Forecast, Independent, LearnedModel, MeanBox, Reference
 from allweather.contexts.conditional import real_columns
@@ -129,7 +130,8 @@ class Engine:
         with self.watch("maximise"):
             rough = belief.rough() if belief.objective.slow else None
             if rough is None:
-                return self.search.best(belief.expected, belief.generator, belief.incumbents(16))
+                score = mean_score(belief) or belief.expected
+                return self.search.best(score, belief.generator, belief.incumbents(16))
             return self.search.best(Expected(belief, rough), belief.generator, rough.incumbents(16))
 
     def belief(

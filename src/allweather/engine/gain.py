@@ -11,7 +11,9 @@ from torch import Generator, Tensor
 
 from allweather.acquisition import Belief
 from allweather.engine.screening import highest, tangent_values
+from allweather.objectives import Expectation
 from allweather.surrogates import Posterior
+from allweather.surrogates.fields import ProductField
 from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.posterior import ProductPosterior
 from allweather.surrogates.warped import WarpedPosterior
@@ -62,7 +64,14 @@ def gain_left(belief: Belief, chosen: Tensor, candidates: Tensor) -> Gain:
 
 def sampled_objectives(belief: Belief, decisions: Tensor, generator: Generator) -> Tensor:
     """The objective (k, b) of decisions under sampled functions, the same functions for all decisions."""
-    paths = belief.surrogate.paths(belief.reference.points, PATHS, generator, FEATURES)
+    points, weights = belief.reference
+    if type(belief.objective) is Expectation:
+        state = generator.get_state()
+        means = belief.surrogate.mean_paths(points, weights, PATHS, generator, FEATURES)
+        if means is not None:
+            return means(decisions)[..., 0]
+        generator.set_state(state)
+    paths = belief.surrogate.paths(points, PATHS, generator, FEATURES)
     blocks = [belief.objective(paths(block), belief.reference) for block in decisions.split(16)]
     return torch.cat(blocks, 1)
 
@@ -87,14 +96,24 @@ def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Gener
         outcomes = possible_outcomes(belief.surrogate, point, len(promising))
         if outcomes is None:
             return None
-        means += [belief.surrogate.given(point, each[None]).field(points).mean(decisions) for each in outcomes]
-    values = torch.stack(means)  # (contexts x outcomes, b, n)
+        means.append(_means_after(belief, decisions, point, outcomes))
+    values = torch.cat(means)  # (contexts x outcomes, b, n)
     if belief.objective.slow:
         after = highest(belief, values, tangent_values(belief, decisions, values))
     else:
         after = belief.objective(values, belief.reference).amax(-1)
     shares = torch.from_numpy(_SHARES).to(after.device).repeat(len(places)) / len(places)
     return max(float(shares @ (after - before)), 0.0)
+
+
+def _means_after(belief: Belief, decisions: Tensor, point: Tensor, outcomes: Tensor) -> Tensor:
+    """Posterior means (5, b, n) of decisions after each of the `possible_outcomes` of a trial at a point (1, d)."""
+    field = belief.field
+    if isinstance(field, ProductField):  # means are linear in the outcome
+        surprise = outcomes - outcomes[NODES // 2]
+        return field.mean(decisions) + surprise[:, None, None] * field.reaction(decisions, point[0])
+    points = belief.reference.points
+    return torch.stack([belief.surrogate.given(point, each[None]).field(points).mean(decisions) for each in outcomes])
 
 
 def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor | None:

@@ -120,8 +120,8 @@ class Outlook:
         import pandas as pd
 
         points = self.reference.points
-        rows = self.space.contexts.decode(points) if points.shape[1] else None
-        return pd.DataFrame(rows, index=range(len(points))).assign(believed=self.reference.weights.tolist())
+        columns = self.space.contexts.decode_columns(points) if points.shape[1] else None
+        return pd.DataFrame(columns, index=range(len(points))).assign(believed=self.reference.weights.tolist())
 
     @one_thread
     def worst(self, decision: Row, radii: Sequence[float] | np.ndarray | Tensor) -> Worst:

@@ -99,8 +99,19 @@ class Box(Mapping[str, Variable]):
 
     def decode(self, points: Tensor) -> list[dict[str, Value]]:
         """Decode points (b, columns) of the unit cube to rows of named values in the user's units."""
+        columns = self.decode_columns(points)
+        if not columns:
+            return [{} for _ in points]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def decode_columns(self, points: Tensor) -> dict[str, list[Value]]:
+        """Decode points (b, columns) of the unit cube to one list of values for each variable."""
         self._require_points(points, "Box.decode(points=...)")
-        return [self._decode_row(row) for row in points.tolist()]
+        decoded, units, start = {}, points.detach().cpu().numpy(), 0
+        for name, variable in self.variables:
+            decoded[name] = variable.decode_all(units[:, start : start + variable.columns])
+            start += variable.columns
+        return decoded
 
     def snap(self, points: Tensor) -> Tensor:
         """Return the legal points (b, columns) of the unit cube that are nearest to the given ones.
@@ -146,13 +157,6 @@ class Box(Mapping[str, Variable]):
             for name, variable in self.variables
             for unit in variable.encode(row[name], f"{self.role} {name}", outside)
         ]
-
-    def _decode_row(self, row: list[float]) -> dict[str, Value]:
-        decoded, start = {}, 0
-        for name, variable in self.variables:
-            decoded[name] = variable.decode(row[start : start + variable.columns])
-            start += variable.columns
-        return decoded
 
 
 class Space:

@@ -59,6 +59,10 @@ class Variable(ABC):
     def decode(self, unit: Sequence[float]) -> Value:
         """The legal value nearest to the given columns."""
 
+    def decode_all(self, units: np.ndarray) -> list[Value]:
+        """The legal values nearest to columns (b, columns)."""
+        return [self.decode(unit) for unit in units.tolist()]
+
     @abstractmethod
     def snap(self, units: Tensor) -> Tensor:
         """The legal columns (b, columns) nearest to the given ones."""
@@ -102,6 +106,13 @@ class Real(Variable):
             return None
         low, high = float(self.lower), float(self.upper)
         return np.asarray(((numbers - low) / (high - low)).clip(0.0, 1.0)[:, None])
+
+    def decode_all(self, units: np.ndarray) -> list[Value]:
+        """The numbers at these positions; those on a linear scale at once."""
+        if self.log:
+            return super().decode_all(units)
+        values = self.lower + units[:, 0] * (self.upper - self.lower)
+        return values.clip(self.lower, self.upper).astype(np.float64).tolist()  # type: ignore[no-any-return]
 
     def to_unit(self, values: np.ndarray) -> np.ndarray:
         """Positions between the bounds, of numbers that are clipped to them."""
@@ -251,6 +262,10 @@ class Context(Variable):
     def decode(self, unit: Sequence[float]) -> Value:
         """The wrapped variable's value."""
         return self.variable.decode(unit)
+
+    def decode_all(self, units: np.ndarray) -> list[Value]:
+        """The wrapped variable's values."""
+        return self.variable.decode_all(units)
 
     def snap(self, units: Tensor) -> Tensor:
         """The wrapped variable's legal columns."""

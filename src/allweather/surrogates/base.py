@@ -138,6 +138,20 @@ class Posterior(ABC):
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """`count` samples of the whole function, bound to contexts (n, d_c); more features, better samples."""
 
+    def mean_paths(
+        self, contexts: Tensor, weights: Tensor, count: int, generator: Generator, features: int = 1024
+    ) -> Paths | None:
+        """Means over contexts of what `paths` returns, (samples, b, 1), where they are much cheaper; None elsewhere.
+
+        Args:
+            contexts: (n, d_c).
+            weights: (n,) of sum 1.
+            count: how many samples.
+            generator: the source of the samples.
+            features: as for `paths`.
+        """
+        return None
+
     def fourier_paths(
         self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
     ) -> Paths:

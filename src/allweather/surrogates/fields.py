@@ -147,6 +147,20 @@ class ProductField(Field):
         """In closed form: O(t^2) per decision and coming context."""
         return ProductStep.of(self, compared, weights, contexts)
 
+    def reaction(
+        self,
+        decisions: Tensor,  # (b, d_x)
+        point: Tensor,  # (d,)
+    ) -> Tensor:
+        """How much the means (b, n) rise for every unit by which the outcome of a trial at a joint point surprises."""
+        data, kernel, split = self.data, self.data.kernel, self.data.kernel.split
+        half = data.unroot @ kernel(data.points, point[None])[:, 0]
+        x, c = (part[None] for part in (point / kernel.lengthscales).tensor_split([split]))
+        prior = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[:split], x)  # (b, 1)
+        prior = prior * kernel.factor(self._scaled, c).T
+        explained = (self.near(decisions) * (half @ data.unroot)) @ self._correlations.T
+        return (prior - explained) / (kernel.outputscale - half @ half + data.noise)
+
     def covariances(self, weights: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Correlations of weighted sums with contexts (m, d_c) and with the data, and of these contexts with the data.
 

@@ -60,7 +60,13 @@ class Waves:
 
 
 def matheron(
-    data: Data, targets: Tensor, contexts: Tensor, count: int, generator: Generator, features: int = 1024
+    data: Data,
+    targets: Tensor,
+    contexts: Tensor,
+    count: int,
+    generator: Generator,
+    features: int = 1024,
+    average: Tensor | None = None,
 ) -> Paths:
     """`count` posterior samples bound to contexts (n, d_c).
 
@@ -71,6 +77,7 @@ def matheron(
         count: how many samples; they share their frequencies and differ in all else.
         generator: the source of the samples.
         features: how many cosines make a sample of the prior.
+        average: (n,) of sum 1, where only the mean over the contexts is wanted: then values are (samples, b, 1).
     """
     kernel = data.kernel
     waves = Waves.draw(data, features, generator)
@@ -88,6 +95,7 @@ def matheron(
     correlations = kernel.factor(contexts / kernel.lengthscales[kernel.split :], anchors)  # (n, t)
     # Cosines and corrections side by side: one product serves both.
     right = torch.cat([waves.of_contexts(contexts), correlations], -1).T.contiguous()
+    right = right if average is None else (right @ average)[:, None]
     product = weighted(torch.cat([weights, correction], -1), right)
 
     def values(decisions: Tensor) -> Tensor:
@@ -103,4 +111,7 @@ def weighted(weights: Tensor, right: Tensor) -> Callable[[Tensor], Tensor]:
     if len(weights) == 1:  # the contexts can bear the weights once and for all
         heavy = weights[0, :, None] * right
         return lambda left: (left @ heavy)[None]
+    if right.shape[1] == 1:
+        pulls = (weights * right[:, 0]).T
+        return lambda left: (left @ pulls).T[..., None]
     return lambda left: (weights[:, None, :] * left) @ right

@@ -110,6 +110,12 @@ class ProductPosterior(Posterior):
         """Samples by Matheron's rule."""
         return matheron(self.data, self.targets, contexts, count, generator, features)
 
+    def mean_paths(
+        self, contexts: Tensor, weights: Tensor, count: int, generator: Generator, features: int = 1024
+    ) -> Paths:
+        """Samples by Matheron's rule: O(t) per decision, whatever n is."""
+        return matheron(self.data, self.targets, contexts, count, generator, features, weights)
+
     def fourier_paths(
         self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
     ) -> Paths:
