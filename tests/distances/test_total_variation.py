@@ -34,3 +34,17 @@ def test_the_slope_at_a_kink_is_the_right_derivative():
 
 def test_the_sensitivity_is_half_the_range():
     assert TotalVariation(0.3).sensitivity(VALUES, REFERENCE).item() == -1.5
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.6, 2.0, 3.0])
+def test_values_alone_are_those_of_worst_cases(radius):
+    source = torch.Generator().manual_seed(0)
+    values = torch.randn(6, 3, 40, generator=source, dtype=torch.float64).round(decimals=1)
+    laws = torch.rand(2, 40, generator=source, dtype=torch.float64)
+    laws = (laws * (laws > 0.3)) / (laws * (laws > 0.3)).sum(-1, keepdim=True)
+    distance, points = TotalVariation(radius), torch.zeros(40, 1, dtype=torch.float64)
+    torch.testing.assert_close(
+        distance.worst_values(values, points, laws), distance.worst_cases(values, points, laws).value
+    )
+    reference = Reference(points, laws[0])
+    torch.testing.assert_close(distance.worst_value(values, reference), distance.worst_case(values, reference).value)

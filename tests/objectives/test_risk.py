@@ -99,3 +99,12 @@ def test_other_bad_declarations():
         MeanVariance(-1)
     with pytest.raises(InvalidInput, match="aversion"):
         EntropicRisk(0)
+
+
+def test_cvar_is_the_same_with_and_without_gradient():
+    source = torch.Generator().manual_seed(0)
+    values = torch.randn(5, 3, 30, generator=source, dtype=torch.float64).round(decimals=1)
+    weights = torch.rand(30, generator=source, dtype=torch.float64)
+    reference = Reference.checked(torch.zeros(30, 1), weights / weights.sum())
+    expected = CVaR(0.3)(values.clone().requires_grad_(), reference).detach()
+    torch.testing.assert_close(CVaR(0.3)(values, reference), expected)

@@ -140,6 +140,14 @@ class Distance(Named, ABC):
                 whole[place :: len(laws)] = part
         return found
 
+    def worst_value(self, values: Tensor, reference: Reference) -> Tensor:
+        """The value (...,) of `worst_case` at the distance's own radius."""
+        return self.worst_case(values, reference).value
+
+    def worst_values(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
+        """The values (k, b) of `worst_cases`."""
+        return self.worst_cases(values, points, laws).value
+
     def sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """How fast v falls at radius 0, (...,): its right derivative there in radius**rate."""
         return self._sensitivity(*fitted(values, reference, f"{type(self).__name__}.sensitivity"))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from allweather._utils.tensors import ROUNDING, argsort
-from allweather.contexts import Reference
+from allweather._utils.tensors import ROUNDING, argsort, ascending
+from allweather.contexts import Reference, fitted
 from allweather.distances.base import Distance, Worst
 
 
@@ -46,6 +46,33 @@ class TotalVariation(Distance):
         segment = (torch.minimum(short, last) - 1).clamp_min(0)
         cut = (target - below.gather(-1, segment)) / above.gather(-1, segment).clamp_min(ROUNDING)
         return self._fragility(values, reference, target, f[..., 0], (cut.squeeze(-1) - f[..., 0]) / 2)
+
+    def worst_value(self, values: Tensor, reference: Reference) -> Tensor:
+        """By a sort that keeps no order, where neither gradient nor weights are wanted."""
+        if values.requires_grad:
+            return super().worst_value(values, reference)
+        values, reference = fitted(values, reference, "TotalVariation.worst_case")
+        return self._worst_values(values, reference.weights)
+
+    def worst_values(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
+        """Law by law, by a sort that keeps no order."""
+        found = values.new_empty(values.shape[:2])
+        for place, law in enumerate(laws):
+            found[place :: len(laws)] = self._worst_values(values[place :: len(laws)], law)
+        return found
+
+    def _worst_values(
+        self,
+        values: Tensor,  # (..., n)
+        weights: Tensor,  # (n,)
+    ) -> Tensor:
+        flat, kept = values.reshape(-1, values.shape[-1]), max(1 - self.number / 2, 0.0)
+        found = []
+        for block in flat.split(self._rows(flat.shape[-1])):
+            height, mass = ascending(block, weights)
+            left = (kept - mass.cumsum(-1)).add_(mass).clamp_(min=0).minimum(mass)
+            found.append((left * height).sum(-1) + (1 - kept) * height[:, 0])
+        return torch.cat(found).reshape(values.shape[:-1])
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         f, p = values.detach(), reference.weights

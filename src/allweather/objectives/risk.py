@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from allweather._utils.tensors import ROUNDING, argsort
+from allweather._utils.tensors import ROUNDING, argsort, ascending
 from allweather.contexts import Reference
 from allweather.errors import is_number, require, require_number
 from allweather.objectives.base import Band, Objective, checked
@@ -39,12 +39,18 @@ class CVaR(Objective):
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """Mass `level` of the smallest values, averaged."""
         values, reference = checked(self, values, reference)
-        weights = reference.weights
-        order = argsort(values)
-        mass = weights[order]
+        height, mass = self._sorted(values, reference.weights)
         before = mass.cumsum(-1) - mass
         counted = torch.minimum(mass, (self.level - before).clamp_min(0))
-        return (counted * values.gather(-1, order)).sum(-1) / self.level
+        return (counted * height).sum(-1) / self.level
+
+    def _sorted(self, values: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Values (..., n) in ascending order and their weights; without gradient by a sort that keeps no order."""
+        if values.requires_grad:
+            order = argsort(values)
+            return values.gather(-1, order), weights[order]
+        height, mass = ascending(values.reshape(-1, values.shape[-1]), weights)
+        return height.reshape(values.shape), mass.reshape(values.shape)
 
 
 @dataclass(frozen=True)

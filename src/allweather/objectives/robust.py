@@ -101,7 +101,7 @@ class DRO(Objective):
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The worst expectation."""
-        return self.distance.worst_case(values, reference).value
+        return self.distance.worst_value(values, reference)
 
     def tangent(self, values: Tensor, reference: Reference) -> Tensor:
         """The worst distribution."""
@@ -114,7 +114,7 @@ class DRO(Objective):
 
     def under(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
         """The worst expectations around each law."""
-        return self.distance.worst_cases(values, points, laws).value
+        return self.distance.worst_values(values, points, laws)
 
     @property
     def mean_factor(self) -> float:
