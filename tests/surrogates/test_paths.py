@@ -80,3 +80,9 @@ def test_paths_of_a_mean_are_means_of_paths():
     whole, means = (torch.Generator().manual_seed(4) for _ in range(2))
     expected = posterior.paths(contexts, 5, whole, 16)(decisions) @ weights
     torch.testing.assert_close(posterior.mean_paths(contexts, weights, 5, means, 16)(decisions)[..., 0], expected)
+
+
+def test_cosines_are_added_before_or_after_they_are_weighted():
+    posterior, contexts, decisions = GP("matern").fit(table(12)), uniform(9, 2), uniform(3, 2, seed=2)
+    few, many = (posterior.paths(contexts[:n], 4, torch.Generator().manual_seed(4), 16)(decisions) for n in (8, 9))
+    torch.testing.assert_close(many[..., :8], few)  # 8 contexts are twice as many as samples, 9 are more

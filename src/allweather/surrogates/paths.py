@@ -96,7 +96,10 @@ def matheron(
     # Cosines and corrections side by side: one product serves both.
     right = torch.cat([waves.of_contexts(contexts), correlations], -1).T.contiguous()
     right = right if average is None else (right @ average)[:, None]
-    product = weighted(torch.cat([weights, correction], -1), right)
+    if average is None and count > 1 and len(contexts) <= 2 * count:
+        product = pairwise_weighted(torch.cat([weights[:, :features], correction], -1), right, features)
+    else:
+        product = weighted(torch.cat([weights, correction], -1), right)
 
     def values(decisions: Tensor) -> Tensor:
         near = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], scaled_x)
@@ -104,6 +107,25 @@ def matheron(
         return data.shift + data.scale * (data.mean + product(left))
 
     return values
+
+
+def pairwise_weighted(weights: Tensor, right: Tensor, features: int) -> Callable[[Tensor], Tensor]:
+    """As `weighted` where the two parts of every cosine have one weight: they are added before, at every context.
+
+    Args:
+        weights: (samples, features + t).
+        right: (2 features + t, n).
+        features: number of cosines.
+    """
+    cosines, sines, correlations = right.T.contiguous().tensor_split([features, 2 * features], -1)  # (n, ...)
+
+    def product(left: Tensor) -> Tensor:
+        x, y, near = (part[:, None] for part in left.tensor_split([features, 2 * features], -1))  # (b, 1, ...)
+        pairs = torch.cat([torch.addcmul(x * cosines, y, sines), near * correlations], -1)  # (b, n, features + t)
+        found: Tensor = (weights @ pairs.flatten(0, 1).T).unflatten(1, pairs.shape[:2])
+        return found
+
+    return product
 
 
 def weighted(weights: Tensor, right: Tensor) -> Callable[[Tensor], Tensor]:
