@@ -247,3 +247,12 @@ def test_transforms_are_compared_on_some_of_many_outcomes():
     places = _some(200, 50)
     assert len(set(places.tolist())) == 50
     assert isinstance(TRANSFORMED.fit(skewed(200)), WarpedPosterior)
+
+
+@pytest.mark.parametrize("draws", [0, 12])
+def test_draws_of_means_are_means_of_draws(draws):
+    posterior = replace(AVERAGED, draws=draws).fit(table(15))
+    decisions, contexts, laws = uniform(3, 2), uniform(200, 2, seed=2), uniform(31, 200, seed=3).softmax(-1)
+    first, second = (torch.Generator().manual_seed(5) for _ in range(2))
+    expected = torch.einsum("kbn,kn->kb", posterior.draws(decisions, contexts, 31, first), laws)
+    torch.testing.assert_close(posterior.mean_draws(decisions, contexts, laws, 31, second), expected)

@@ -59,11 +59,12 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: in
     points, weights = belief.reference
     surrogate = belief.averaged or belief.surrogate
     with torch.no_grad():
-        values = surrogate.draws(decisions, points, count, Generator().manual_seed(seed))  # (count, b, n)
+        generator = Generator().manual_seed(seed)
+        if type(belief.objective) is Expectation:
+            return surrogate.mean_draws(decisions, points, laws[torch.arange(count) % len(laws)], count, generator)
+        values = surrogate.draws(decisions, points, count, generator)  # (count, b, n)
         if bool((laws == weights).all()):
             return belief.objective(values, belief.reference)
-        if type(belief.objective) is Expectation:
-            return torch.einsum("kbn,kn->kb", values, laws[torch.arange(count) % len(laws)])
         return belief.objective.under(values, points, laws)
 
 

@@ -205,6 +205,18 @@ class Posterior(ABC):
         with torch.no_grad():
             return self.paths(contexts, count, generator)(decisions)
 
+    def mean_draws(self, decisions: Tensor, contexts: Tensor, laws: Tensor, count: int, generator: Generator) -> Tensor:
+        """Means (count, b) of `draws` over the contexts, each under a law of its own.
+
+        Args:
+            decisions: (b, d_x).
+            contexts: (n, d_c).
+            laws: (count, n) weights of the contexts.
+            count: how many draws.
+            generator: the source of the draws, which are those of `draws`.
+        """
+        return torch.einsum("kbn,kn->kb", self.draws(decisions, contexts, count, generator), laws)
+
 
 class Surrogate(ABC):
     """A recipe for posteriors."""

@@ -13,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 import torch
+from scipy.linalg.blas import dtrsm
 from torch import Tensor
 
 from allweather.surrogates.kernels import Factor
 
-TOLERANCE = 1e-13
-"""Of a covariance, relative to the prior variance."""
+TOLERANCE, JITTER = 1e-13, 1e-9
+"""Of a covariance, relative to the prior variance; and what is added to that of pivots chosen for other scalings."""
 
 
 WORTHWHILE = 2**22
@@ -108,12 +109,27 @@ def truncated_roots(
         [(torch.Size([50, 12]), True), (torch.Size([50, 12]), False)]
     """
     *_, pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance)  # distances from 0 grow as all others
+    if points.device.type == "cpu":
+        return [_root_at(factor, each, pivots.numpy()) for each in points.numpy()]
     # (m, r, n), one at a time: what is in cache is several times faster.
     rows = torch.stack([factor.of(_squared(each[None, pivots], each[None])[0]) for each in points])
     inner = rows[:, :, pivots]
-    inner = inner + 1e-9 * torch.diag(torch.ones_like(inner[0, 0]))
+    inner = inner + JITTER * torch.diag(torch.ones_like(inner[0, 0]))
     roots = torch.linalg.solve_triangular(torch.linalg.cholesky(inner), rows, upper=False).mT
     return list(zip(roots, (1 - roots.square().sum(-1)).clamp_min(0), strict=True))
+
+
+def _root_at(factor: Factor, points: np.ndarray, pivots: np.ndarray) -> tuple[Tensor, Tensor]:
+    """The root (n, r) of the correlations of points (n, d) with these pivots (r,), and the variances (n,) it lacks."""
+    chosen, squares = points[pivots], (points**2).sum(1)
+    squared = (-2 * chosen) @ points.T
+    squared += squares
+    squared += squares[pivots, None]
+    rows = factor.of_array(np.maximum(squared, 0.0, out=squared))  # (r, n)
+    inner = rows[:, pivots] + JITTER * np.eye(len(pivots))
+    root = dtrsm(1.0, np.linalg.cholesky(inner).T, rows.T, side=1, trans_a=0, lower=0, overwrite_b=1)
+    lacking = np.maximum(1 - np.einsum("nr,nr->n", root, root), 0.0)
+    return torch.from_numpy(root), torch.from_numpy(lacking)
 
 
 def _squared(a: Tensor, b: Tensor) -> Tensor:

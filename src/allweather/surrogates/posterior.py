@@ -18,6 +18,7 @@ from allweather.surrogates.base import ContextKernel, Paths, Posterior
 from allweather.surrogates.fields import Data, ProductField
 from allweather.surrogates.fourier import weight_space
 from allweather.surrogates.hyperparameters import Hyperparameters
+from allweather.surrogates.joint_draws import RANK, TOLERANCE, Drawn, Noise
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.linear_algebra import cholesky_root
 from allweather.surrogates.low_rank import truncated_root
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
 
 
-DRAW_RANK, DRAW_TOLERANCE = 64, 1e-4
-"""Columns of the context kernel's root when sampling, and the share of variance that may be left out of it."""
 REFACTORISED = 256
 """Up to so many outcomes a posterior with further ones is computed anew."""
 
@@ -129,33 +128,21 @@ class ProductPosterior(Posterior):
         the prior's where that many suffice, is drawn for each context by itself, so that no variance is lost.
         Means are exact.
         """
-        factor, points = self.data.kernel.factor, self.scaled_contexts(contexts)
-        root = truncated_root(factor, points, DRAW_RANK, DRAW_TOLERANCE)
-        return self.draws_with(root, decisions, contexts, count, generator)
+        return self._drawn(contexts, count, generator).values(decisions, contexts)
+
+    def mean_draws(self, decisions: Tensor, contexts: Tensor, laws: Tensor, count: int, generator: Generator) -> Tensor:
+        """Draws of one number for each decision, however many contexts there are."""
+        return self._drawn(contexts, count, generator).means(decisions, contexts, laws)
+
+    def _drawn(self, contexts: Tensor, count: int, generator: Generator) -> Drawn:
+        truncated = truncated_root(self.data.kernel.factor, self.scaled_contexts(contexts), RANK, TOLERANCE)
+        return Drawn([self.data], [Noise.draw(count, truncated, len(contexts), generator)], truncated)
 
     def scaled_contexts(self, contexts: Tensor) -> Tensor:
         """Contexts (n, d_c), and below them those of the data, divided by their lengthscales."""
         kernel = self.data.kernel
         _, anchors = kernel.scaled(self.data.points)
         return torch.cat([contexts / kernel.lengthscales[kernel.split :], anchors])
-
-    def draws_with(
-        self, truncated: tuple[Tensor, Tensor], decisions: Tensor, contexts: Tensor, count: int, generator: Generator
-    ) -> Tensor:
-        """`draws` with the root of the context kernel at `scaled_contexts`, and the variances that it lacks."""
-        data, kernel, (root, lacking) = self.data, self.data.kernel, truncated
-        n, rank = len(contexts), root.shape[1]
-        rows, at_data = root[:n], root[n:]
-        near = self.field(contexts[:1]).near(decisions)  # (b, t)
-        half = data.unroot @ (near[..., None] * at_data)  # (b, t, r)
-        prior = kernel.outputscale * torch.eye(rank, dtype=torch.float64, device=root.device)
-        normal = torch.randn(count, 1, rank, generator=generator, dtype=torch.float64).to(root.device)
-        features = torch.einsum("brs,kbs->kbr", _root(prior - half.mT @ half), normal.expand(-1, len(decisions), -1))
-        drawn = features @ rows.T
-        if float(lacking[:n].max()) > DRAW_TOLERANCE:
-            alone = torch.randn(count, 1, n, generator=generator, dtype=torch.float64).to(root.device)
-            drawn = drawn + (kernel.outputscale * lacking[:n]).sqrt() * alone
-        return self.field(contexts).mean(decisions) + data.scale * drawn
 
     def given(self, points: Tensor, values: Tensor | None = None) -> ProductPosterior:
         """The posterior with further outcomes; what is given is brought to the same units."""
@@ -267,16 +254,3 @@ def centre_and_scale(values: Tensor, sds: Tensor | None = None) -> tuple[float, 
         centre, scale = centre_and_scale_without_noise(shares, sds / size)
         return size * centre, size * scale
     return size * float(shares.mean()), size * scale if scale > 1e-12 else 1.0
-
-
-def _root(covariance: Tensor) -> Tensor:
-    """A root (b, r, r) of covariances (b, r, r) that rounding may have made indefinite."""
-    largest = covariance.diagonal(dim1=-2, dim2=-1).amax(-1)[:, None, None]
-    jitter = 1e-9 * largest * torch.eye(covariance.shape[-1], dtype=torch.float64, device=covariance.device)
-    root: Tensor
-    root, failed = torch.linalg.cholesky_ex(covariance + jitter)
-    broken = failed != 0
-    if bool(broken.any()):
-        variances, axes = torch.linalg.eigh(covariance[broken])
-        root[broken] = axes * variances.clamp_min(0).sqrt()[:, None, :]
-    return root
