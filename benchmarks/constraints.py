@@ -127,9 +127,9 @@ def run(problem: ConstrainedProblem, method: str, seed: int) -> dict[str, Any]:
     }
 
 
-def stored() -> pd.DataFrame:
-    """The runs that are stored."""
-    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+def stored(place: Path = RESULTS) -> pd.DataFrame:
+    """The runs that are stored in a file."""
+    lines = place.read_text().splitlines() if place.exists() else []
     return pd.DataFrame([json.loads(line) for line in lines])
 
 
@@ -151,18 +151,19 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--show", action="store_true", help="print what is stored")
     parser.add_argument("--seeds", type=int, nargs="*", default=list(SEEDS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where runs are stored")
     parser.add_argument("--problems", nargs="*", default=[problem.name for problem in PROBLEMS])
     chosen = parser.parse_args(list(arguments))
-    known = stored()
+    known = stored(chosen.results)
     done = set() if known.empty else set(zip(known["problem"], known["method"], known["seed"], strict=True))
     for seed in () if chosen.show else chosen.seeds:
         for name in chosen.problems:
             for method in chosen.methods:
                 if (name, method, seed) not in done:
                     result = run(BY_NAME[name], method, seed)
-                    with RESULTS.open("a") as lines:
+                    with chosen.results.open("a") as lines:
                         lines.write(json.dumps(result) + "\n")
-    found = stored()
+    found = stored(chosen.results)
     if not found.empty:
         print(summary(found).to_string())
         print(found.groupby("method", sort=False)[["feasible", "regret"]].mean().round(3).to_string())

@@ -202,6 +202,7 @@ class Study(StudyViews):
         radii: Sequence[float] | None = None,
         tolerance: float | None = None,
         weights: Mapping[str, float] | None = None,
+        reference_point: Mapping[str, float] | None = None,
     ) -> Recommendation:
         """Return the decision whose objective is best under the posterior, with its interval and robustness curve.
 
@@ -212,12 +213,15 @@ class Study(StudyViews):
             radii: where the robustness curve is evaluated.
             tolerance: how much worse than the best a decision may be to be in `best.ranges`, in the objective's units.
             weights: of several objectives, by outcome; equal if not given.
+            reference_point: a value for each of several objectives, by outcome: their least excess over it, in units of
+                their ranges, is made as large as possible.
         """
         history = self._history
         situation = self._situation(history, context, forecast, "Study.recommend")
         with self._computing():
             view = view_posterior(self._setup_at(history).engine, history, situation, objective, "Study.recommend")
-            view = view if weights is None else weigh(view, weights)
+            if weights is not None or reference_point is not None:
+                view = weigh(view, weights, reference_point)
             found = view.recommendation(None if radii is None else checked_radii(radii))
             ranges = {} if tolerance is None else near_best(view, tolerance)
         units = units_of({name: history.space.variables[name] for name in found.decision})

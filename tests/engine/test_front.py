@@ -50,6 +50,27 @@ def test_weights_choose_on_the_front(traded):
             traded.recommend(weights=wrong)
 
 
+def test_a_reference_point_is_exceeded_as_evenly_as_possible(traded):
+    point = {"gain": 0.5, "waste": 0.5}
+    best = traded.recommend(radii=[0.0], reference_point=point)
+    gain, waste = best.outcomes["value"]
+    assert 0.3 < best.decision["x"] < 0.75
+    assert gain - 0.5 == pytest.approx(0.5 - waste, abs=0.08)  # both range over about 1
+    more = traded.recommend(radii=[0.0], reference_point={"gain": 0.9, "waste": 2.0})
+    assert more.decision["x"] > best.decision["x"] + 0.1
+    for wrong in ({"gain": 1}, {"gain": float("nan"), "waste": 0}):
+        with pytest.raises(aw.InvalidInput, match="reference_point"):
+            traded.recommend(reference_point=wrong)
+
+
+def test_hypervolume_of_the_front(traded):
+    # The curve gain = x + .05, waste = x^2 + .05 encloses 2/3 with the corner, and steps on it somewhat less.
+    assert 0.54 < traded.hypervolume({"gain": 0.05, "waste": 1.05}) < 0.67
+    assert traded.hypervolume({"gain": 5.0, "waste": 1.05}) == 0
+    with pytest.raises(aw.InvalidInput, match="hypervolume"):
+        traded.hypervolume({"gain": 1.0})
+
+
 @pytest.mark.parametrize("acquisition", [aw.ObjectiveUCB(), aw.Thompson()], ids=["bound", "sample"])
 def test_asking_spreads_over_the_front(acquisition):
     made = study(WANTED, acquisition=acquisition)

@@ -65,7 +65,6 @@ def test_what_does_not_go_with_outcomes_is_refused_by_name():
         ({"acquisition": aw.KnowledgeGradient()}, "acquisition"),
         ({"objective": aw.CVaR(0.1)}, "objective"),
         ({"direction": "minimize"}, "direction"),
-        ({"simulator": True}, "simulator"),
         ({"control": aw.Control({("x",): 1.0})}, "control"),
         ({"cautious": 1.5}, "cautious"),
         ({"wanted": {"purity": aw.AtLeast(0.5)}}, "maximize or minimize"),
@@ -88,6 +87,30 @@ def test_nothing_feasible_is_said_and_the_closest_given():
     assert best.feasible < CONFIDENCE
     assert "no decision is believed to keep all limits" in best.warning
     assert best.decision["x"] < 0.1
+
+
+def test_what_the_law_leaves_open_is_allowed_for_and_no_more():
+    """With few contexts the law is uncertain, and the function is not: a decision near the limit is still found."""
+    space, wanted = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), {"gain": aw.Maximize(), "over": aw.AtMost(0.0)}
+    made = aw.Study(space, outcomes=wanted, context=aw.Empirical(), surrogate=aw.GP(lengthscales=2.0, noise=1e-6))
+    told = zip((0.1, 0.3, 0.5, 0.5, 0.6, 0.7, 0.9), (0.2, 0.5, 0.8, 0.4, 0.6, 0.3, 0.7), strict=True)
+    made.add([{"x": x, "c": c, "gain": x, "over": x + 0.3 * c - 0.7} for x, c in told])
+    best = made.recommend(radii=[0.0])
+    assert 0.45 < best.decision["x"] < 0.55  # 0.55 by the mean of the contexts seen
+    assert best.feasible >= CONFIDENCE
+
+
+def test_a_simulator_runs_the_context_that_says_most():
+    """Purity varies with the context far more than gain: its limit decides where to look."""
+    made = study(simulator=aw.LargestDeviation())
+    first = made.ask()
+    assert first.context["c"] in (0.1, 0.3, 0.5, 0.7, 0.9)
+    made.tell(first, outcomes(first.decision["x"], first.context["c"]))
+    made.add(rows(cs=(0.1, 0.3, 0.5)))
+    trial = made.ask()
+    assert trial.context["c"] in (0.7, 0.9)  # nothing is known there
+    made.tell(trial, outcomes(trial.decision["x"], trial.context["c"]))
+    assert made.recommend(radii=[0.0]).decision["x"] < 0.56
 
 
 def test_an_upper_limit_mirrors_a_lower_one():
@@ -176,6 +199,36 @@ def test_a_spec_describes_them():
     limit = aw.AtLeast(0.5, probability=0.9, distance=aw.TotalVariation(0.1))
     assert made._engine.outcomes == {"gain": aw.Maximize(), "purity": limit, "waste": aw.AtMost(3, aw.CVaR(0.2))}
     assert aw.Study.from_spec(Spec(made.spec)).spec == made.spec
+
+
+def test_the_figure_of_limits_under_shift(known):
+    picture = aw.plots.limits(known)
+    (panel,) = picture.panels
+    curve, needed = panel.marks
+    assert panel.title == "purity at least 0.5 with probability 0.7"
+    assert needed.at == 0.7
+    assert curve.y[0] >= 0.7 > curve.y[-1]
+    assert (curve.y[1:] <= curve.y[:-1] + 1e-9).all()
+    assert "kept up to a shift of about" in picture.says
+    shifted = study(
+        {
+            "gain": aw.Maximize(),
+            "purity": aw.AtLeast(0.5, aw.CVaR(0.4)),
+            "a": aw.AtMost(9, probability=0.5, distance=aw.KL(0.1)),
+        }
+    )
+    shifted.add([{**row, "a": row["x"]} for row in rows(cs=(0.1, 0.9))])
+    mean, chance = aw.plots.limits(shifted).panels
+    assert mean.marks[0].name == "worst-case mean"
+    assert chance.marks[-1].name == "radius 0.1"
+    with pytest.raises(aw.InvalidInput, match=r"plots.limits\(study=...\)` needs a study with limits"):
+        aw.plots.limits(plain())
+
+
+def plain():
+    made = aw.Study(SPACE)
+    made.add([{"x": 0.5, "c": 0.5, "value": 1.0}])
+    return made
 
 
 def test_views_of_each_outcome(known):

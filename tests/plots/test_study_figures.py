@@ -26,7 +26,7 @@ def named(picture, name, panel=0):
 @pytest.mark.parametrize("name", list(plots.STUDY_FIGURES))
 def test_every_figure_of_every_study_is_drawn_or_says_why_not(study, name):
     fits = {"frontier": [farm], "robustness": [stall, workshop], "contexts": [stall, workshop]}
-    fits |= {"front": [], "feasibility": []}  # of several outcomes, in tests/engine/test_front.py
+    fits |= {"front": [], "feasibility": [], "limits": []}  # of several outcomes, in tests/engine/test_front.py
     if study in fits.get(name, [study]):
         picture = plots.STUDY_FIGURES[name](study())
         assert picture.plotly().data
@@ -199,7 +199,7 @@ def test_few_and_awkward_outcomes_are_drawn(values):
     study = aw.Study(stall().space, context=aw.KDE(32), objective=aw.DRO(aw.TotalVariation(0.0)), seed=1)
     study.add([{"order": 0.5, "demand": 0.5, "value": value} for value in values])
     for name, draw in plots.STUDY_FIGURES.items():
-        if name not in ("frontier", "front", "feasibility", "check"):
+        if name not in ("frontier", "front", "feasibility", "limits", "check"):
             draw(study).plotly()
             draw(study).matplotlib()
     with pytest.raises(aw.InvalidInput, match=r"plots.check\(study=...\)` needs at least 5 outcomes"):

@@ -56,6 +56,8 @@ class Belief:
     """(m, d_x) legal decisions that may be the best after one more trial, the most promising first."""
     chooses: bool = False
     """Whether the context of the coming trial is chosen, as in a simulator, instead of met."""
+    law_seed: int | None = None
+    """Of the draws of the context distribution, where beliefs about several outcomes share them."""
 
     def laws(self, count: int, generator: Generator) -> Tensor:
         """Draws (count, n) of the reference's weights; the same for all where the law is not learned.

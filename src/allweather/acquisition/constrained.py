@@ -137,6 +137,23 @@ def penalised(wanted: Score, limits: Sequence[Limit], unit: float, width: float)
     return Combined([wanted, *bounds], lambda parts: parts[0] - unit * _penalty(parts[1:], limits))
 
 
+def kept_by(wanted: Score, limits: Sequence[Limit], unit: float, margins: Sequence[float]) -> Score:
+    """Return a score less a penalty where the expected objective of a limit is not above its level by a margin.
+
+    Args:
+        wanted: the score.
+        limits: what to keep.
+        unit: the spread of the score.
+        margins: one for each limit, in the units of its objective.
+    """
+    bounds = [LimitScore(limit, _reduced(margin)) for limit, margin in zip(limits, margins, strict=True)]
+    return Combined([wanted, *bounds], lambda parts: parts[0] - unit * _penalty(parts[1:], limits))
+
+
+def _reduced(margin: float) -> Callable[[Limit, Tensor], Tensor]:
+    return lambda limit, decisions: limit.moments(decisions).mean - margin
+
+
 class LimitScore:
     """A score about one limit, on fewer contexts as its rough form."""
 
@@ -152,21 +169,29 @@ class LimitScore:
 
 
 def scalarised(
-    scores: Sequence[Score], belief: JointBelief, tried: Tensor, weights: Tensor | None = None
+    scores: Sequence[Score],
+    belief: JointBelief,
+    tried: Tensor,
+    weights: Tensor | None = None,
+    point: Tensor | None = None,
 ) -> tuple[Score, float]:
     """Return one objective's score, or the augmented Chebyshev scalarisation of several; and its spread.
+
+    With a reference point it is Wierzbicki's achievement function: the least of how far objectives exceed it.
 
     Args:
         scores: one for each objective.
         belief: about all outcomes.
         tried: (k, d_x) decisions whose objectives span a unit of each.
         weights: (m,) of the objectives; drawn at random if None.
+        point: (m,) that distances are measured from; by default the best of each objective among those tried.
     """
     if len(scores) == 1:
         return scores[0], typical_spread(belief.objectives[0])
     ideal, units = objective_units(belief.objectives, tried)
     shares = random_weights(len(scores), belief.generator) if weights is None else weights
-    return Combined(scores, lambda parts: chebyshev((torch.stack(parts, -1) - ideal) / units, shares)), 1.0
+    start = ideal if point is None else point.to(ideal)
+    return Combined(scores, lambda parts: chebyshev((torch.stack(parts, -1) - start) / units, shares)), 1.0
 
 
 def _penalty(bounds: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | float:
@@ -178,7 +203,7 @@ def _penalty(bounds: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | floa
 
 
 def chebyshev(columns: Tensor, weights: Tensor) -> Tensor:
-    """The augmented Chebyshev scalarisation (...,) of distances to the ideal (..., m), which are at most about 0.
+    """The augmented Chebyshev scalarisation (...,) of distances (..., m) to the ideal, or another point.
 
     Example:
         >>> chebyshev(torch.tensor([[0.0, -1.0], [-0.6, -0.6]]), torch.tensor([0.5, 0.5])).argmax().item()

@@ -74,6 +74,13 @@ class Limit:
         return self if few is None else replace(self, belief=few)
 
 
+def uncertainty(belief: Belief, decision: Tensor) -> float:
+    """The standard deviation of the objective of a decision (d_x,), in spreads of its outcome."""
+    about = Limit(belief, 0.0)
+    with torch.no_grad():
+        return float(about.moments(decision[None]).sd) / about.spread
+
+
 def believed_feasible(limits: Sequence[Limit], decisions: Tensor) -> Tensor:
     """Whether (b,) each decision keeps all limits by the mean of the objective's posterior."""
     fits = torch.ones(len(decisions), dtype=torch.bool, device=decisions.device)

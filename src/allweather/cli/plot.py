@@ -13,7 +13,18 @@ from allweather._utils.registry import unknown
 from allweather.cli.app import app, print_line
 from allweather.cli.options import SharedOptions, with_study_options
 
-FIGURES = ("robustness", "contexts", "profile", "slices", "progress", "frontier", "feasibility", "front", "check")
+FIGURES = (
+    "robustness",
+    "contexts",
+    "profile",
+    "slices",
+    "progress",
+    "frontier",
+    "feasibility",
+    "limits",
+    "front",
+    "check",
+)
 
 
 @app.command()

@@ -216,6 +216,7 @@ CAPTIONS = {
     "progress": "Objective of the recommendation versus number of trials.",
     "frontier": "Objective versus cost.",
     "feasibility": "Probability that each limit is kept, versus each decision variable.",
+    "limits": "How each limit holds under a shift of the context distribution.",
     "front": "Trade-offs between objectives.",
     "check": "Predictions of each outcome from all others, and the importance of the variables.",
     "policy": "The best decision where a context is known before it.",

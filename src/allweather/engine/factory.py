@@ -158,6 +158,7 @@ class EngineFactory:
     ) -> OutcomesEngine:
         """Return the engine of several outcomes; refuse what does not go with them."""
         check_combination(composition, control, self.direction)
+        check_simulator(composition, self.space)
         engines = {}
         for name, outcome in outcomes.items():
             parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)

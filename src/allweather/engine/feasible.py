@@ -10,19 +10,23 @@ from torch import Tensor
 from allweather.acquisition.base import Belief, Score
 from allweather.acquisition.constrained import (
     JointBelief,
+    kept_by,
     likely_feasible,
     penalised,
     scalarised,
 )
 from allweather.acquisition.optimize import Search
 from allweather.engine.condensed import Expected
-from allweather.engine.objective_draws import DRAWS, objective_draws
+from allweather.engine.objective_draws import DRAWS, laws_for, objective_draws
 
 CONFIDENCE = 0.9
 """A decision is believed feasible if it keeps all limits with this probability."""
-WIDTHS = (1.3, 2.0, 3.0)
-"""Standard deviations that limits are kept by in the searches for decisions to compare: some of them keep the limits
-also under what is not known about the context distribution."""
+WIDTHS = (1.3, 2.5)
+"""Standard deviations that limits are kept by in the first searches for decisions to compare."""
+ROUNDS = 2
+"""Searches with margins that are taken from draws, which also say what is not known about the context distribution."""
+BETWEEN = 7
+"""Decisions between one that is believed feasible and a better one that is not, which are compared too."""
 TRIED = 4
 """Tried decisions that are compared too."""
 
@@ -35,7 +39,9 @@ class Chosen(NamedTuple):
     probability: float
 
 
-def best_feasible(joint: JointBelief, search: Search, weights: Tensor | None = None) -> Chosen:
+def best_feasible(
+    joint: JointBelief, search: Search, weights: Tensor | None = None, point: Tensor | None = None
+) -> Chosen:
     """Return the decision with the best objective among those that keep all limits with `CONFIDENCE`.
 
     Several objectives are combined by the augmented Chebyshev scalarisation, with equal weights by default. Where no
@@ -45,56 +51,110 @@ def best_feasible(joint: JointBelief, search: Search, weights: Tensor | None = N
         joint: what is known about all outcomes.
         search: the legal decisions.
         weights: (m,) of several objectives.
+        point: (m,) a reference point that the objectives shall exceed.
     """
     tried = search.permitted(joint.tried())
     tried = tried if len(tried) else joint.tried()
     generator = torch.Generator().manual_seed(0)  # the same data give the same decision
     shares = torch.full((len(joint.objectives),), 1 / len(joint.objectives)) if weights is None else weights
-    wanted, unit = scalarised([expected_score(each) for each in joint.objectives], joint, tried, shares.double())
+    scores = [expected_score(each) for each in joint.objectives]
+    wanted, unit = scalarised(scores, joint, tried, shares.double(), point)
     if not joint.limits:
         return Chosen(search.best(wanted, generator, tried[:16]).decision, 1.0)
-    scores = [penalised(wanted, joint.limits, unit, width) for width in WIDTHS]
-    found = [search.best(score, generator, _leading(score, tried, 8)).decision for score in scores]
+    kept = [penalised(wanted, joint.limits, unit, width) for width in WIDTHS]
+    found = [search.best(score, generator, _leading(score, tried, 8)).decision for score in kept]
+    for _ in range(ROUNDS):
+        score = kept_by(wanted, joint.limits, unit, margins_at(joint, found[-1]))
+        found.append(search.best(score, generator, torch.stack(found)).decision)
     likely = likely_feasible(joint.limits)
     found.append(search.best(likely, generator, _leading(likely, tried, 8)).decision)
-    decisions = torch.stack([*found, *_leading(scores[1], search.permitted(tried), TRIED)])
-    probability = feasible_draws(joint, decisions).double().mean(0)
+    offered = _offer(joint, wanted, torch.stack([*found, *_leading(kept[1], search.permitted(tried), TRIED)]))
+    if bool((offered.probability >= CONFIDENCE).any()):
+        between = search.permitted(search.box.snap(_between(offered)))
+        offered = _offer(joint, wanted, torch.cat([offered.decisions, between])) if len(between) else offered
+    best = _preferred(offered)
+    return Chosen(offered.decisions[best], float(offered.probability[best]))
+
+
+class Offered(NamedTuple):
+    """Decisions (b, d_x) that are compared, with their objectives (b,) and how likely (b,) they keep all limits."""
+
+    decisions: Tensor
+    values: Tensor
+    probability: Tensor
+
+
+def _offer(joint: JointBelief, wanted: Score, decisions: Tensor) -> Offered:
     with torch.no_grad():
-        values = wanted(decisions)
-    keeps = probability >= CONFIDENCE
-    judged = torch.where(keeps, values, -torch.inf) if bool(keeps.any()) else probability
-    best = int(judged.argmax())
-    return Chosen(decisions[best], float(probability[best]))
+        return Offered(decisions, wanted(decisions), feasible_draws(joint, decisions).double().mean(0))
+
+
+def _preferred(offered: Offered) -> int:
+    """The place of the best that is believed feasible; if none is, of the most likely one."""
+    keeps = offered.probability >= CONFIDENCE
+    judged = torch.where(keeps, offered.values, -torch.inf) if bool(keeps.any()) else offered.probability
+    return int(judged.argmax())
+
+
+def _between(offered: Offered) -> Tensor:
+    """Decisions (k, d_x) on the way from the best that is believed feasible to each better one that is not."""
+    start = offered.decisions[_preferred(offered)]
+    better = offered.decisions[offered.values > offered.values[_preferred(offered)]]
+    steps = torch.linspace(0, 1, BETWEEN + 2, dtype=start.dtype, device=start.device)[1:-1, None, None]
+    return (start + steps * (better - start)).reshape(-1, len(start))
+
+
+def margins_at(joint: JointBelief, decision: Tensor) -> list[float]:
+    """By how much the expected objective of each limit must exceed its level for all to be kept with `CONFIDENCE`.
+
+    Args:
+        joint: what is known about all outcomes.
+        decision: (d_x,) where the spread of draws of each objective is looked at.
+    """
+    missed, found = (1 - CONFIDENCE) / len(joint.limits), []
+    with torch.no_grad():
+        for limit in joint.limits:
+            drawn = objective_draws(limit.belief, decision[None])[:, 0]
+            found.append(float(limit.moments(decision[None]).mean[0] - drawn.quantile(missed)))
+    return found
 
 
 def feasible_draws(joint: JointBelief, decisions: Tensor) -> Tensor:
     """Whether (draws, b) decisions keep all limits under each draw of the functions and the context distribution.
+
+    All outcomes share the draws of the distribution, so limits that depend on the same contexts hold or fail together.
 
     Args:
         joint: what is known about all outcomes.
         decisions: (b, d_x) in the unit cube.
     """
     fits = torch.ones(DRAWS, len(decisions), dtype=torch.bool, device=decisions.device)
+    laws = min((laws_for(limit.belief.objective, DRAWS) for limit in joint.limits), default=None)
     for limit in joint.limits:
-        fits &= objective_draws(limit.belief, decisions) >= limit.level
+        fits &= objective_draws(limit.belief, decisions, laws=laws) >= limit.level
     return fits
 
 
 def surely_feasible(joint: JointBelief, decision: Tensor, search: Search) -> Tensor:
-    """Return the decision (d_x,) if it keeps all limits with the stated probability, else the most likely one.
+    """Return the decision (d_x,) if it keeps all limits with the stated probability; else one that does.
+
+    It is the last that does on the way from the decision that is most likely feasible; or that one itself.
 
     Args:
         joint: what is known about all outcomes, with the probability.
         decision: what the acquisition chose.
         search: the legal decisions.
     """
-    with torch.no_grad():
-        bounds = [limit.lower(decision[None], joint.width) - limit.level for limit in joint.limits]
-        sure = all(float(bound) >= -1e-3 * limit.spread for bound, limit in zip(bounds, joint.limits, strict=True))
-    if sure:
+    needed = joint.cautious or CONFIDENCE
+    if bool(feasible_draws(joint, decision[None]).double().mean() >= needed):
         return decision
     likely = likely_feasible(joint.limits)
-    return search.best(likely, joint.generator, _leading(likely, search.permitted(joint.tried()), 8)).decision
+    surest = search.best(likely, joint.generator, _leading(likely, search.permitted(joint.tried()), 8)).decision
+    steps = torch.linspace(1, 0, BETWEEN + 2, dtype=decision.dtype, device=decision.device)[1:-1, None]
+    between = search.permitted(search.box.snap(surest + steps * (decision - surest)))
+    offered = torch.cat([between, surest[None]])
+    sure = feasible_draws(joint, offered).double().mean(0) >= needed
+    return offered[int(sure.double().argmax())] if bool(sure.any()) else surest
 
 
 def _leading(score: Score, decisions: Tensor, count: int) -> Tensor:

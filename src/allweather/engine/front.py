@@ -54,24 +54,64 @@ def front_of(view: Outlook) -> pd.DataFrame:
     return kept.sort_values(seen.wanted[0], ignore_index=True)
 
 
-def weigh(view: Outlook, weights: Mapping[str, float]) -> OutcomesOutlook:
-    """Return the view with the decision that is best for some weights of the objectives.
+def weigh(
+    view: Outlook, weights: Mapping[str, float] | None, point: Mapping[str, float] | None = None
+) -> OutcomesOutlook:
+    """Return the view with the decision that is best for some weights of the objectives, or for a reference point.
 
     Args:
         view: of a study with several objectives.
-        weights: of each of them, at least 0; only their ratios count.
+        weights: of each of them, at least 0; only their ratios count; equal if None.
+        point: what each of them shall reach: their least excess over it is as large as possible.
     """
-    where = "Study.recommend(weights=...)"
-    seen = require_objectives(view, where)
-    named = isinstance(weights, Mapping) and set(weights) == set(seen.wanted)
-    require(named, where, f"give a number for each of {', '.join(seen.wanted)}", weights)
-    fits = all(is_number(each) and 0 <= each < np.inf for each in weights.values()) and sum(weights.values()) > 0
-    require(fits, where, "be numbers of at least 0, not all 0", weights)
+    seen = require_objectives(view, f"Study.recommend({'weights' if point is None else 'reference_point'}=...)")
+    shares = None if weights is None else _shares(seen, weights)
+    levels = None if point is None else _point(seen, point, "Study.recommend(reference_point=...)")
     assert seen.joint is not None
     assert seen.search is not None
-    shares = torch.tensor([float(weights[name]) for name in seen.wanted], dtype=torch.float64)
-    chosen = best_feasible(seen.joint, seen.search, shares / shares.sum()).decision
+    chosen = best_feasible(seen.joint, seen.search, shares, levels).decision
     return replace(seen, chosen=chosen, views={name: replace(each, chosen=chosen) for name, each in seen.views.items()})
+
+
+def hypervolume_of(view: Outlook, point: Mapping[str, float]) -> float:
+    """Return the volume that the posterior medians of the front dominate, above a reference point.
+
+    Args:
+        view: of a study with several objectives.
+        point: a value for each objective; decisions that do not exceed all of them do not count.
+    """
+    from botorch.utils.multi_objective.hypervolume import Hypervolume
+
+    where = "Study.hypervolume(reference_point=...)"
+    seen = require_objectives(view, where)
+    least = _point(seen, point, where)
+    table = front_of(seen)
+    columns = [seen.views[name].objective_sign * table[name].to_numpy() for name in seen.wanted]
+    return float(Hypervolume(least).compute(torch.from_numpy(np.stack(columns, -1))))
+
+
+def _shares(view: OutcomesOutlook, weights: Mapping[str, float]) -> Tensor:
+    """Weights (m,) that sum to 1."""
+    where = "Study.recommend(weights=...)"
+    _require_named(view, weights, where)
+    fits = all(is_number(each) and 0 <= each < np.inf for each in weights.values()) and sum(weights.values()) > 0
+    require(fits, where, "be numbers of at least 0, not all 0", weights)
+    shares = torch.tensor([float(weights[name]) for name in view.wanted], dtype=torch.float64)
+    return shares / shares.sum()
+
+
+def _point(view: OutcomesOutlook, point: Mapping[str, float], where: str) -> Tensor:
+    """A reference point (m,) in the direction in which larger is better."""
+    _require_named(view, point, where)
+    fits = all(is_number(each) and np.isfinite(each) for each in point.values())
+    require(fits, where, "be finite numbers", point)
+    found = [view.views[name].objective_sign * float(point[name]) for name in view.wanted]
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def _require_named(view: OutcomesOutlook, given: Mapping[str, float], where: str) -> None:
+    named = isinstance(given, Mapping) and set(given) == set(view.wanted)
+    require(named, where, f"give a number for each of {', '.join(view.wanted)}", given)
 
 
 def dominated(scores: np.ndarray) -> np.ndarray:

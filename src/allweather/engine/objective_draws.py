@@ -22,7 +22,7 @@ BLOCK = 2**22
 """Values of the function that are held at a time."""
 
 
-def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS) -> Tensor:
+def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS, laws: int | None = None) -> Tensor:
     """Posterior draws (count, b) of the objective of decisions (b, d_x).
 
     Each is the objective of a draw of the function under a draw of the context distribution, the same two for all
@@ -36,20 +36,21 @@ def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS) -> Te
         belief: what is known about the function and the context.
         decisions: (b, d_x) in the unit cube.
         count: how many draws.
+        laws: how many distributions they share; by default as many as the objective allows for (`laws_for`).
     """
-    few = condensed(belief)
+    few, shared = condensed(belief), laws or laws_for(belief.objective, count)
     if few is not None:
-        drawn = _all_drawn(few, decisions, count)
+        drawn = _all_drawn(few, decisions, count, shared)
         return drawn if is_costly(belief.objective) else drawn + correction(belief, few, decisions)
-    return _all_drawn(belief, decisions, count)
+    return _all_drawn(belief, decisions, count, shared)
 
 
-def _all_drawn(belief: Belief, decisions: Tensor, count: int) -> Tensor:
+def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int) -> Tensor:
     seed = belief.generator.initial_seed()
     belief = replace(belief, objective=_with_kernel(belief))
     laws = belief.reference.weights[None]
     if not is_costly(belief.objective):  # otherwise the law is taken as known
-        laws = belief.laws(laws_for(belief.objective, count), _stream(seed))
+        laws = belief.laws(shared, _stream(seed if belief.law_seed is None else belief.law_seed))
     most = max(1, BLOCK // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
         return torch.cat([_drawn(belief, rows, laws, count, seed) for rows in decisions.split(most)], dim=1)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from torch import Generator
+from torch import Generator, Tensor
 
 from allweather.acquisition import Belief
 from allweather.acquisition.constrained import JointBelief, check_acquisition, joint_score
-from allweather.acquisition.feasibility import Limit
+from allweather.acquisition.feasibility import Limit, uncertainty
 from allweather.engine.check import Check
 from allweather.engine.engine import ASK, RECOMMEND, Engine
 from allweather.engine.feasible import best_feasible, surely_feasible
@@ -77,6 +77,8 @@ class OutcomesEngine(Engine):
             self._require_known()
             asked = sum(trial.asked for trial in history.trials)
             plan = Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
+            rule = self.parts.simulator
+            plan = plan if rule is None else self._within_law(plan, history, situation, rule)
             return plan._replace(fits=dict.fromkeys(self.outcomes))
         fits = {name: beliefs[name].surrogate.hyperparameters if name in beliefs else None for name in self.outcomes}
         resolved = {name: self._given_pending(history, name, each, situation) for name, each in beliefs.items()}
@@ -85,12 +87,25 @@ class OutcomesEngine(Engine):
             score = joint_score(self.parts.acquisition, joint)
             decision = self.search.best(score, joint.generator).decision
             if self.cautious is not None:
-                return Plan.of(history.space, surely_feasible(joint, decision, self.search))._replace(fits=fits)
+                decision = surely_feasible(joint, decision, self.search)
+            if self.parts.simulator is not None:
+                return self._in_context(history, decision, resolved)._replace(fits=fits)
+            if self.cautious is not None:
+                return Plan.of(history.space, decision)._replace(fits=fits)
             waiting = history.space.decisions.encode(
                 [t.decision for t in history.trials if t.state == "pending"], outside=bool(history.changes)
             )
             apart = keep_apart(decision, waiting.to(self.device), score, self.search, joint.generator)
             return Plan.of(history.space, apart)._replace(fits=fits)
+
+    def _in_context(self, history: History, decision: Tensor, beliefs: Mapping[str, Belief]) -> Plan:
+        """Return the plan of a decision (d_x,) in the context that is chosen for the outcome that is least certain."""
+        rule = self.parts.simulator
+        assert rule is not None
+        doubts = {name: uncertainty(belief, decision) for name, belief in beliefs.items()}
+        belief = replace(beliefs[max(doubts, key=doubts.__getitem__)], chooses=True)
+        point = belief.reference.points[rule.choose(belief, decision)]
+        return Plan.of(history.space, decision).within(history.space, point, rule.chosen(history.space))
 
     def _outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
         beliefs, views = dict[str, Belief](), dict[str, Outlook]()
@@ -144,9 +159,10 @@ class OutcomesEngine(Engine):
         return found
 
     def _shared(self, belief: Belief, others: Mapping[str, Belief], generator: Generator) -> Belief:
-        """Return a belief with the reference of the others, and random numbers of its own."""
+        """Return a belief with the reference of the others and draws of it, and random numbers of its own."""
         first: Belief = next(iter(others.values()), belief)
-        return replace(belief, reference=first.reference, generator=generator)
+        seed = belief.generator.initial_seed()  # the same for all outcomes
+        return replace(belief, reference=first.reference, generator=generator, law_seed=seed)
 
     def _given_pending(self, history: History, name: str, belief: Belief, situation: Situation) -> Belief:
         past = self._of(history, name)
@@ -190,8 +206,6 @@ def check_combination(composition: Composition, control: Control | None, directi
         direction: of a study with one outcome.
     """
     require(control is None, "Study(outcomes=..., control=...)", "not both be given", control)
-    simulated = composition.simulator
-    require(simulated is None, "Study(outcomes=..., simulator=...)", "not both be given", simulated)
     own, remedy = composition.objective, "give each its own: `Maximize(objective)`, `AtLeast(threshold, objective)`"
     require(own is None, "Study(outcomes=..., objective=...)", "not have an objective for all", own, remedy)
     upwards, remedy = direction == "maximize", "use `Maximize` and `Minimize`"

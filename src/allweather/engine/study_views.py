@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from allweather._utils.timing import threads as limit_threads
 from allweather.engine.changes import ChangeableStudy
 from allweather.engine.check import Check
 from allweather.engine.factory import check_predictions, view_posterior
-from allweather.engine.front import front_of
+from allweather.engine.front import front_of, hypervolume_of
 from allweather.engine.outcomes_view import view_outcome
 from allweather.engine.plan import Situation
 from allweather.engine.posterior_view import Outlook
@@ -46,6 +46,25 @@ class StudyViews(ChangeableStudy):
         with self._computing():
             engine = self._setup_at(history).engine
             return front_of(view_posterior(engine, history, Situation(), None, "Study.front"))
+
+    def hypervolume(self, reference_point: Mapping[str, float]) -> float:
+        """Return the volume of objectives that the trade-offs of `front()` dominate, by their medians.
+
+        Args:
+            reference_point: the corner of that volume, a value for each objective by outcome.
+
+        Example:
+            >>> from allweather import Maximize, Minimize, Real, Space, Study
+            >>> study = Study(Space(heat=Real(0, 1)), outcomes={"gain": Maximize(), "waste": Minimize()})
+            >>> _ = study.add([{"heat": h / 4, "gain": h / 4, "waste": (h / 4) ** 2} for h in range(5)])
+            >>> 0.5 < study.hypervolume({"gain": 0.0, "waste": 1.0}) < 0.7
+            True
+        """
+        history = self._history
+        with self._computing():
+            engine = self._setup_at(history).engine
+            view = view_posterior(engine, history, Situation(), None, "Study.hypervolume")
+            return hypervolume_of(view, reference_point)
 
     def check(self, outcome: str | None = None) -> Check:
         """Return how well the model predicts each outcome from all others, with a verdict; needs a `GP` surrogate.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from botorch.models.model import Model
@@ -15,7 +15,7 @@ from allweather.contexts import ContextModel
 from allweather.engine.factory import COLUMNS, check_start, resolve_method
 from allweather.errors import require
 from allweather.methods.composition import Composition
-from allweather.objectives import Objective
+from allweather.objectives import Expectation, Objective, Outcome
 from allweather.space import Space
 from allweather.space.constraints import LinearConstraint
 from allweather.study import Study
@@ -49,9 +49,7 @@ class StudyOptions:
     """Whether contexts are chosen too."""
 
     def __post_init__(self) -> None:
-        composition = resolve_method(self.method, self.caller).with_parts(
-            self.context, self.objective, self.acquisition, self.surrogate, simulator=self.simulator
-        )
+        composition = self._composition
         where = f"{self.caller}(method=...)"
         require(composition.rule is None, where, "not require control sets", self.method)
         object.__setattr__(self, "chooses", composition.simulator is not None)
@@ -64,15 +62,38 @@ class StudyOptions:
         """The arguments of `Study` by name."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init and each.name != "caller"}
 
-    def study(self, space: Space, direction: str, constraints: tuple[LinearConstraint, ...] = ()) -> Study:
+    @property
+    def measure(self) -> Objective:
+        """The uncertainty objective of each of several outcomes that are maximized or minimized."""
+        return self._composition.objective or Expectation()
+
+    def study(
+        self,
+        space: Space,
+        direction: str,
+        constraints: tuple[LinearConstraint, ...] = (),
+        outcomes: Mapping[str, Outcome] | None = None,
+    ) -> Study:
         """Return a study without trials.
 
         Args:
             space: decisions and contexts.
-            direction: `maximize` or `minimize`.
+            direction: `maximize` or `minimize`, of the only outcome.
             constraints: on the decisions.
+            outcomes: what is wanted of each, where there are several.
         """
-        return Study(space, direction=direction, constraints=constraints, **self.arguments)  # type: ignore[arg-type]
+        if outcomes is None:
+            return Study(space, direction=direction, constraints=constraints, **self.arguments)  # type: ignore[arg-type]
+        parts = replace(self._composition, objective=None)
+        return Study(
+            space, method=parts, constraints=constraints, outcomes=outcomes, initial=self.initial, seed=self.seed
+        )
+
+    @property
+    def _composition(self) -> Composition:
+        return resolve_method(self.method, self.caller).with_parts(
+            self.context, self.objective, self.acquisition, self.surrogate, simulator=self.simulator
+        )
 
 
 def only_contexts(space: object, where: str) -> Space:

@@ -9,6 +9,7 @@ from allweather.plots.contexts import contexts
 from allweather.plots.feasibility import feasibility
 from allweather.plots.front import front
 from allweather.plots.frontier import frontier
+from allweather.plots.limits import limits
 from allweather.plots.marks import Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
 from allweather.plots.picture import Picture
 from allweather.plots.policy import policy
@@ -26,6 +27,7 @@ STUDY_FIGURES: Mapping[str, Callable[..., Picture]] = MappingProxyType(
         "progress": progress,
         "frontier": frontier,
         "feasibility": feasibility,
+        "limits": limits,
         "front": front,
         "check": check,
     }
@@ -49,6 +51,7 @@ __all__ = [
     "feasibility",
     "front",
     "frontier",
+    "limits",
     "policy",
     "profile",
     "progress",

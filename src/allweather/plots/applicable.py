@@ -23,5 +23,5 @@ def absent_figures(spec: Mapping[str, Any] | None, controlled: bool, contexts: b
     names = [part if isinstance(part, str) else part.get("name") for part in parts]
     wanted = sum(name in ("maximize", "minimize") for name in names)
     has = {"frontier": controlled, "robustness": contexts, "contexts": contexts}
-    has |= {"front": wanted > 1, "feasibility": wanted < len(names)}
+    has |= {"front": wanted > 1, "feasibility": wanted < len(names), "limits": contexts and wanted < len(names)}
     return {name for name, present in has.items() if not present}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ax.core.base_trial import BaseTrial
@@ -13,11 +13,14 @@ from ax.core.experiment import Experiment
 from ax.core.trial_status import TrialStatus
 
 from allweather.errors import InvalidInput, require
+from allweather.integrations.ax.outcomes import Given, reference_point, require_supported, wanted_outcomes
 from allweather.integrations.ax.parameters import WHERE, Decisions
+from allweather.objectives import Expectation, Objective, Outcome
 from allweather.space import Space
 from allweather.space.variables import Context, Integer, Real, Variable
 from allweather.trials import Row, Trial, outcomes, plain
 from allweather.trials.reports import standard_errors
+from allweather.trials.results import Result
 
 Metrics = Mapping[str, float]
 DECIMALS = 10
@@ -34,32 +37,49 @@ class TrialHistory:
     experiment: Experiment
     decisions: Decisions
     contexts: Space
-    objective: str
-    """The metric that is optimised."""
+    wanted: Mapping[str, Outcome]
+    """What is wanted of the metrics that count."""
     reported: Mapping[tuple[int, str], Metrics]
     """Metrics by trial index and arm name."""
-    errors: Mapping[tuple[int, str], float]
-    """Standard errors of the objective's metric, likewise, where they are known."""
+    errors: Mapping[tuple[int, str], Metrics]
+    """Standard errors of metrics that are no contexts, likewise, where they are known."""
+    point: Mapping[str, float] | None = None
+    """The thresholds of several objectives, where all have one."""
+    said: bool = False
+    """Whether the node was told how contexts count in metrics."""
 
     @classmethod
-    def from_experiment(cls, experiment: Experiment, data: Data, contexts: Space) -> TrialHistory:
+    def from_experiment(
+        cls,
+        experiment: Experiment,
+        data: Data,
+        contexts: Space,
+        outcomes: Given = None,
+        measure: Objective | None = None,
+    ) -> TrialHistory:
         """Return the history of an experiment; settings that the node would ignore raise `InvalidInput`.
 
         Args:
-            experiment: with one objective.
+            experiment: with one objective or several, and outcome constraints.
             data: its metrics.
             contexts: the contexts, which are metrics.
+            outcomes: how contexts count in some metrics.
+            measure: the uncertainty objective of the objectives.
         """
-        require_supported(experiment)
+        config = require_supported(experiment)
         decisions = Decisions.of(experiment.search_space)
-        config = experiment.optimization_config
-        assert config is not None  # checked above
-        (objective,) = config.objective.metric_names
+        wanted = wanted_outcomes(config, outcomes, measure or Expectation())
         for name in contexts.variables:
-            known = name in decisions.variables or name == objective
+            known = name in decisions.variables or name in wanted
             require(not known, f"{WHERE}(space=...)", "not name a context like a parameter or the objective", name)
-        reported, errors = _reported(data, objective, contexts)
-        return cls(experiment, decisions, contexts, objective, reported, errors)
+        reported, errors = _reported(data, wanted, contexts)
+        point, said = reference_point(config), bool(outcomes)
+        return cls(experiment, decisions, contexts, wanted, reported, errors, point, said)
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome] | None:
+        """What is wanted of several metrics, or of one by name; None where there is one objective only."""
+        return None if len(self.wanted) == 1 and not self.said else self.wanted
 
     @property
     def space(self) -> Space:
@@ -68,10 +88,8 @@ class TrialHistory:
 
     @property
     def direction(self) -> str:
-        """Of the optimization: `maximize` or `minimize`."""
-        config = self.experiment.optimization_config
-        assert config is not None
-        return "minimize" if config.objective.minimize else "maximize"
+        """Of the first objective: `maximize` or `minimize`."""
+        return "minimize" if next(iter(self.wanted.values())).sign < 0 else "maximize"
 
     def trials(self) -> list[Trial]:
         """Return one trial per arm inside the search space, in order; others are skipped with a warning."""
@@ -90,23 +108,27 @@ class TrialHistory:
         metrics = self.reported.get((trial.index, arm), {})
         complete = trial.status.is_completed and arm not in getattr(trial, "abandoned_arm_names", ())
         context = self._context(metrics, trial.index, complete)
-        if not complete:
-            avoided = trial.status in AVOIDED or trial.status.is_completed
-            return Trial(number, decision, context, failed=avoided, expired=trial.status in GIVEN_UP)
-        value = self._value(metrics, trial.index)
-        error = self.errors.get((trial.index, arm)) if value else None
-        sds = standard_errors(error, value or (), f"{WHERE}: standard error of trial {trial.index}")
-        return Trial(number, decision, context, value or (), failed=value is None, sds=sds)
+        found = {name: self._result(name, metrics, trial.index, arm) for name in self.wanted} if complete else {}
+        avoided = trial.status in AVOIDED or (trial.status.is_completed and not complete)
+        if self.outcomes is None:
+            value = next(iter(found.values()), Result(failed=avoided))
+            told = {"values": value.values, "sds": value.sds, "failed": value.failed}
+        else:
+            failed = all(each.failed for each in found.values()) if found else avoided
+            told = {"results": found or {name: Result() for name in self.wanted}, "failed": failed}
+        return Trial(number, decision, context, expired=not complete and trial.status in GIVEN_UP, **told)  # type: ignore[arg-type]
 
-    def _value(self, metrics: Metrics, index: int) -> tuple[float, ...] | None:
-        """Return the outcome: empty as long as it is missing, None if it is not a finite number."""
-        if not self._has(self.objective, metrics, index):
-            return ()
+    def _result(self, name: str, metrics: Metrics, index: int, arm: str) -> Result:
+        """Return a metric as a result: without a value as long as it is missing, failed if it is no finite number."""
+        if not self._has(name, metrics, index):
+            return Result()
         try:
-            return outcomes(metrics[self.objective], f"{WHERE}: metric of trial {index}")
+            values = outcomes(metrics[name], f"{WHERE}: metric of trial {index}")
         except InvalidInput as error:
             warnings.warn(f"{error}; it is treated as failed; {_remedy(index)}", stacklevel=2)
-            return None
+            return Result(failed=True)
+        sem = self.errors.get((index, arm), {}).get(name)
+        return Result(values, standard_errors(sem, values, f"{WHERE}: standard error of trial {index}"))
 
     def _context(self, metrics: Metrics, index: int, complete: bool) -> Row | None:
         """Return the context, or None if it is missing, with a warning for a complete trial."""
@@ -123,7 +145,7 @@ class TrialHistory:
 
     def _has(self, name: str, metrics: Metrics, index: int) -> bool:
         if name not in metrics:
-            others = sorted(set(self.experiment.metrics) - {self.objective, *self.contexts.variables})
+            others = sorted(set(self.experiment.metrics) - {*self.wanted, *self.contexts.variables})
             listed = f"; other metrics are {', '.join(map(repr, others))}" if others else ""
             lacks = f"trial {index} is complete but lacks the metric {name!r}{listed}"
             warnings.warn(f"{lacks}; it is treated as pending; {_remedy(index)}", stacklevel=2)
@@ -134,41 +156,24 @@ def _remedy(index: int) -> str:
     return f"`client.attach_data({index}, {{...}})` reports it"
 
 
-def require_supported(experiment: Experiment) -> None:
-    """Raise `InvalidInput` for settings of an experiment that the node would ignore."""
-    config = experiment.optimization_config
-    require(config is not None, WHERE, "have an experiment with an objective", None)
-    assert config is not None
-    objective = config.objective
-    require(objective.is_single_objective, WHERE, "have one objective with one metric", objective)
-    scaled = [weight for _, weight in objective.metric_weights if abs(weight) != 1]
-    require(not scaled, WHERE, "have an objective without weights", objective)
-    limits = config.outcome_constraints
-    require(not limits, WHERE, "have no outcome constraints, which it would ignore", limits)
-    target = getattr(config, "pruning_target_parameterization", None)
-    require(target is None, WHERE, "have no pruning target, which it would ignore", target)
-    others = experiment.auxiliary_experiments_by_purpose
-    require(not others, WHERE, "have no auxiliary experiments, which it would ignore", list(others))
-
-
 def _reported(
-    data: Data, objective: str, contexts: Space
-) -> tuple[dict[tuple[int, str], dict[str, float]], dict[tuple[int, str], float]]:
-    """Return the latest value of each metric by trial and arm, and the standard errors of the objective's."""
+    data: Data, wanted: Collection[str], contexts: Space
+) -> tuple[dict[tuple[int, str], dict[str, float]], dict[tuple[int, str], dict[str, float]]]:
+    """Return the latest value of each metric by trial and arm, and the standard errors of those that are wanted."""
     found: dict[tuple[int, str], dict[str, float]] = {}
-    errors: dict[tuple[int, str], float] = {}
+    errors: dict[tuple[int, str], dict[str, float]] = {}
     table = data.df
     if "step" in table:
         table = table.sort_values("step", kind="stable", na_position="first")
     for row in table.to_dict("records"):
         name, index, sem = row["metric_name"], int(row["trial_index"]), row["sem"]
-        if name != objective and name not in contexts.variables:
+        if name not in wanted and name not in contexts.variables:
             continue
         place = (index, str(row["arm_name"]))
         known = sem is not None and math.isfinite(sem) and sem > 0  # Ax writes 0 for data without noise, or by habit
-        if name == objective:
-            errors.pop(place, None)
-            errors |= {place: _as_saved(float(sem))} if known else {}
+        if name in wanted:
+            errors.setdefault(place, {}).pop(name, None)
+            errors[place] |= {name: _as_saved(float(sem))} if known else {}
         else:
             where = f"{WHERE}: metric {name!r} of trial {index}"
             require(not known, where, "have no standard error, since it is a context", sem)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import is_number, require
 from allweather.integrations.ax.history import TrialHistory
+from allweather.integrations.ax.outcomes import Given, check_given
 from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.ax.saved import decode_state, encode_state
 from allweather.integrations.options import StudyOptions, only_contexts
@@ -35,6 +36,7 @@ from allweather.space.variables import Choice
 from allweather.study import Study
 from allweather.surrogates import Surrogate
 from allweather.trials import Row, Trial
+from allweather.trials.results import Result
 
 
 class AllweatherNode(ExternalGenerationNode):
@@ -64,6 +66,7 @@ class AllweatherNode(ExternalGenerationNode):
         seed: int = 0,
         name: str = "allweather",
         transition_criteria: Sequence[TransitionCriterion] | None = None,
+        outcomes: Given = None,
     ) -> None:
         """Create a node.
 
@@ -71,13 +74,15 @@ class AllweatherNode(ExternalGenerationNode):
             space: the contexts, such as `Space(demand=Context(0, 1))`; numbers only, as metrics are.
             method: a published method by name, or a composition; the parts below replace its own.
             context: the model of the contexts.
-            objective: the uncertainty objective.
+            objective: the uncertainty objective; of all objectives, where the experiment has several.
             acquisition: the acquisition function.
             surrogate: a `GP(...)`, or a function `(X, Y) -> BoTorch model`, which cannot be saved.
             initial: number of quasi-random decisions before the surrogate is used.
             seed: the same seed and the same results give the same decisions, also after loading from a file.
             name: of the node in its strategy.
             transition_criteria: when to move to another node, as in Ax.
+            outcomes: how contexts count in metrics, by name: `{"purity": AtLeast(0.95, probability=0.9)}` for a
+                constraint, `{"yield": Maximize(CVaR(0.1))}` for an objective. Constraints hold on average by default.
 
         Raises:
             InvalidInput: if an argument does not meet its requirement.
@@ -94,6 +99,8 @@ class AllweatherNode(ExternalGenerationNode):
         remedy = "use `aw.Study(simulator=...)`, or draw the context from its distribution and report it"
         said = "not choose contexts, which Ax knows as metrics: it has no way to hand them to a trial"
         require(not self.options.chooses, f"{WHERE}(method=...)", said, method, remedy)
+        check_given(outcomes)
+        self.outcomes = None if outcomes is None else dict(outcomes)
         self._history: TrialHistory | None = None
         self._batch: list[Row] = []
         """Decisions since the experiment was read; each is a new trial, even if it repeats an earlier decision."""
@@ -114,7 +121,7 @@ class AllweatherNode(ExternalGenerationNode):
     def update_generator_state(self, experiment: Experiment, data: Data) -> None:
         """Read the experiment; nothing is fitted yet."""
         self._batch = []
-        self._history = TrialHistory.from_experiment(experiment, data, self.space)
+        self._history = self._read_data(experiment, data)
 
     def get_next_candidate(self, pending_parameters: list[TParameterization]) -> TParameterization:
         """Return the next decision, given all trials and the decisions generated in the same batch."""
@@ -124,7 +131,8 @@ class AllweatherNode(ExternalGenerationNode):
         known = [trial.decision for trial in trials] + self._batch  # Ax also calls trials pending that lack a metric
         others = [history.decisions.ours(values) for values in pending_parameters]
         for decision in [*self._batch, *(each for each in others if each is not None and each not in known)]:
-            trials.append(Trial(len(trials), decision))
+            waiting = None if history.outcomes is None else {name: Result() for name in history.outcomes}
+            trials.append(Trial(len(trials), decision, results=waiting))
         values = history.decisions.theirs(self._study(history, trials).ask().decision)
         self._batch += [decision for decision in [history.decisions.ours(values)] if decision is not None]
         return values
@@ -137,8 +145,12 @@ class AllweatherNode(ExternalGenerationNode):
         context: Row | None = None,
         forecast: ContextModel | None = None,
         radii: Sequence[float] | None = None,
+        weights: Mapping[str, float] | None = None,
+        reference_point: Mapping[str, float] | None = None,
     ) -> Recommendation:
         """Return the decision with the best objective under the posterior, not the arm with the best outcome.
+
+        With outcome constraints it is the best decision that is believed to keep them.
 
         Args:
             experiment: by default that of the node's strategy.
@@ -146,10 +158,19 @@ class AllweatherNode(ExternalGenerationNode):
             context: the context, if it is known.
             forecast: a context distribution to recommend for.
             radii: of the robustness curve.
+            weights: of several objectives, by metric.
+            reference_point: what several objectives shall exceed, by metric; without weights, the experiment's
+                objective thresholds, where all objectives have one.
         """
         history = self._read(experiment, "recommend")
+        point = history.point if weights is None and reference_point is None else reference_point
         found = self._study(history, history.trials()).recommend(
-            objective=objective, context=context, forecast=forecast, radii=radii
+            objective=objective,
+            context=context,
+            forecast=forecast,
+            radii=radii,
+            weights=weights,
+            reference_point=point,
         )
         return replace(found, decision=history.decisions.theirs(found.decision))
 
@@ -165,10 +186,14 @@ class AllweatherNode(ExternalGenerationNode):
     def _read(self, experiment: Experiment | None, caller: str) -> TrialHistory:
         chosen = self.experiment if experiment is None else experiment
         require(isinstance(chosen, Experiment), f"{WHERE}.{caller}(experiment=...)", "be an Ax experiment", chosen)
-        return TrialHistory.from_experiment(chosen, chosen.lookup_data(), self.space)
+        return self._read_data(chosen, chosen.lookup_data())
+
+    def _read_data(self, experiment: Experiment, data: Data) -> TrialHistory:
+        return TrialHistory.from_experiment(experiment, data, self.space, self.outcomes, self.options.measure)
 
     def _study(self, history: TrialHistory, trials: list[Trial]) -> Study:
-        study = self.options.study(history.space, history.direction, history.decisions.constraints)
+        limits = history.decisions.constraints
+        study = self.options.study(history.space, history.direction, limits, history.outcomes)
         study.restore(trials)
         return study
 
@@ -201,7 +226,7 @@ def _encode(node: AllweatherNode) -> dict[str, Any]:
         "__type": type(node).__name__,
         "name": node.name,
         "transition_criteria": list(node.transition_criteria),
-        "parts": encode_state(node.space, node.options),
+        "parts": encode_state(node.space, node.options, node.outcomes),
     }
 
 

@@ -11,6 +11,7 @@ from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.botorch import InputNoise
 from allweather.integrations.options import StudyOptions
 from allweather.methods.composition import Composition
+from allweather.objectives import Outcome
 from allweather.serialization import Arguments, NoPlainForm, Spec
 from allweather.serialization.checks import explained
 from allweather.serialization.compositions import encode_composition
@@ -22,12 +23,13 @@ from allweather.space import Space
 NOISE = "input-noise"
 
 
-def encode_state(space: Space, options: StudyOptions) -> dict[str, Any]:
+def encode_state(space: Space, options: StudyOptions, outcomes: Mapping[str, Outcome] | None = None) -> dict[str, Any]:
     """Return the arguments of a node as plain data.
 
     Args:
         space: the contexts.
         options: the other arguments.
+        outcomes: how contexts count in metrics.
 
     Example:
         >>> from allweather import CVaR, Context
@@ -40,7 +42,7 @@ def encode_state(space: Space, options: StudyOptions) -> dict[str, Any]:
         parts = Composition().with_parts(
             options.context, options.objective, options.acquisition, None if noise else options.surrogate
         )
-        state = encode_study(Arguments(space, parts, seed=options.seed, initial=options.initial))
+        state = encode_study(Arguments(space, parts, seed=options.seed, initial=options.initial, outcomes=outcomes))
         if isinstance(method, Composition):
             state["method"] = encode_composition(method, list(space.contexts))
     except NoPlainForm as mistake:
@@ -76,4 +78,4 @@ def decode_state(state: Mapping[str, Any]) -> dict[str, Any]:
     found |= {each.name: arguments[each.name] for each in fields(StudyOptions) if each.name in arguments}
     if spec.version == VERSION and isinstance(given.get("method"), str):
         found["method"] = given["method"]
-    return {"space": spec.space, **found}
+    return {"space": spec.space, **found, "outcomes": arguments.get("outcomes")}

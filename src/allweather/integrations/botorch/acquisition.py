@@ -19,7 +19,7 @@ from allweather.engine.pending import PendingPenalty
 from allweather.errors import require, require_count
 from allweather.objectives import Objective
 from allweather.schedules import Progress
-from allweather.surrogates import ProductPosterior
+from allweather.surrogates import Posterior, ProductPosterior
 from allweather.surrogates.model import ModelPosterior
 from allweather.surrogates.observations import Observations
 
@@ -76,14 +76,7 @@ class RobustAcquisition(AcquisitionFunction):
         super().__init__(model=model.model() if isinstance(model, ProductPosterior) else _single(model))
         split = observations.decisions.shape[1]
         posterior = model if isinstance(model, ProductPosterior) else ModelPosterior.of(model, split)
-        progress = Progress(
-            step=max(len(observations), 1),
-            decision_dim=split,
-            context_dim=max(reference.points.shape[1], 1),
-            information_gain=posterior.information_gain,
-            contexts=len(reference.points),
-            context_kernel=posterior.context_kernel,
-        )
+        progress = progress_of(posterior, observations, reference)
         self.acquisition, self._seed = acquisition, seed
         self._score: Score
         self._belief = Belief(posterior, reference, objective.at(progress), observations, progress, Generator())
@@ -103,7 +96,7 @@ class RobustAcquisition(AcquisitionFunction):
         if self.X_pending is None or not waiting:
             self._score = self.acquisition.build(belief)
             return
-        belief = replace(belief, surrogate=belief.surrogate.given(_drawn(self.X_pending, belief)))
+        belief = replace(belief, surrogate=belief.surrogate.given(drawn_contexts(self.X_pending, belief)))
         score = self.acquisition.build(belief)
         self._score = PendingPenalty.of(score, self.X_pending.double(), belief.observations.decisions)
 
@@ -116,7 +109,25 @@ class RobustAcquisition(AcquisitionFunction):
         return score(X.reshape(-1, split).double()).reshape(X.shape[:-2]).to(X.dtype)
 
 
-def _drawn(decisions: Tensor, belief: Belief) -> Tensor:
+def progress_of(posterior: Posterior, observations: Observations, reference: Reference) -> Progress:
+    """Return what schedules depend on.
+
+    Args:
+        posterior: the fitted model.
+        observations: its data.
+        reference: the contexts and their probabilities.
+    """
+    return Progress(
+        step=max(len(observations), 1),
+        decision_dim=observations.decisions.shape[1],
+        context_dim=max(reference.points.shape[1], 1),
+        information_gain=posterior.information_gain,
+        contexts=len(reference.points),
+        context_kernel=posterior.context_kernel,
+    )
+
+
+def drawn_contexts(decisions: Tensor, belief: Belief) -> Tensor:
     """Return joint points (m, d) of decisions, with contexts drawn from the reference."""
     points, weights = belief.reference
     places = torch.multinomial(weights.cpu(), len(decisions), replacement=True, generator=belief.generator)

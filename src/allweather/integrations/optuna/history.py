@@ -11,7 +11,8 @@ from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial, TrialState
 
 from allweather.errors import InvalidInput, require
-from allweather.integrations.optuna.parameters import Parameter, decision_of, parameters
+from allweather.integrations.optuna.outcomes import SeveralOutcomes
+from allweather.integrations.optuna.parameters import Parameter, decision_of
 from allweather.space import Space
 from allweather.trials import Row, Trial, outcomes, plain
 from allweather.trials.reports import occasion_name, standard_errors
@@ -32,6 +33,10 @@ class TrialHistory:
     contexts: Space
     late: Mapping[str, Any]
     """User attributes of the study."""
+    several: SeveralOutcomes | None = None
+    """Its outcomes, where there are several."""
+    complete: bool = False
+    """Whether every complete trial must have all parameters, since they were given."""
 
     @property
     def space(self) -> Space:
@@ -67,10 +72,21 @@ class TrialHistory:
         decision = None if trial.state == TrialState.WAITING else self._decision(trial)
         if decision is None:
             return None
-        context, values = self._valid_context(trial), tuple[float, ...]()
+        context = self._valid_context(trial)
         # A failed trial without context was only interrupted, and says nothing about its decision.
         given_up = trial.state == TrialState.FAIL and context is None
         failed = trial.state == TrialState.PRUNED or (trial.state == TrialState.FAIL and not given_up)
+        if self.several is None:
+            return self._single(trial, decision, context, failed, given_up)
+        answered = failed or trial.state == TrialState.COMPLETE
+        results = self.several.results(trial) if answered else self.several.waiting
+        failed = all(each.failed for each in results.values())
+        told = {"results": results, **self._further(trial, ())}
+        return Trial(trial.number, decision, context, failed=failed, expired=given_up, **told)
+
+    def _single(self, trial: FrozenTrial, decision: Row, context: Row | None, failed: bool, given_up: bool) -> Trial:
+        """The trial of a study with one outcome."""
+        values = tuple[float, ...]()
         if trial.state == TrialState.COMPLETE:
             try:
                 values = outcomes(trial.value, f"trial {trial.number}: value")
@@ -105,11 +121,12 @@ class TrialHistory:
         return values if all(name in values for name in self.known) else {}
 
     def _decision(self, trial: FrozenTrial) -> Row | None:
-        """Return the decision; a complete trial must have exactly the known parameters."""
-        if trial.state == TrialState.COMPLETE:
-            names = sorted(_open(trial))
+        """Return the decision; a complete trial must have the parameters that were given."""
+        if trial.state == TrialState.COMPLETE and self.complete:
+            names = sorted(trial.distributions)
             where = f"AllweatherSampler: the parameters of trial {trial.number}"
-            require(names == sorted(self.known), where, f"be {sorted(self.known)}, as in every other trial", names)
+            fits = set(names) >= set(self.known)
+            require(fits, where, f"include {sorted(self.known)}, which `search_space=...` names", names)
         values = self._values(trial)
         try:
             return decision_of(self.known, values, trial.number) if values else None
@@ -130,23 +147,16 @@ def further(attributes: Mapping[str, Any], values: tuple[float, ...]) -> dict[st
     return {"sds": sds, "occasion": occasion_name(attributes.get(OCCASION), where(OCCASION))}
 
 
-def learned(theirs: Sequence[FrozenTrial]) -> dict[str, Parameter]:
-    """Return the parameters of complete trials, which must all have the same ones."""
+def learned(theirs: Sequence[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """Return the distributions that all complete trials share, of more than one value.
+
+    As with Optuna's samplers, other parameters (conditional ones, or of a range that changed) are sampled alone.
+    """
     complete = [trial for trial in theirs if trial.state == TrialState.COMPLETE]
     if not complete:
         return {}
-    number, there = complete[0].number, _open(complete[0])
-    for trial in complete[1:]:
-        here = _open(trial)
-        for name in sorted({*here, *there}):
-            where = f"AllweatherSampler: parameter {name!r}"
-            trials = f"trials {number} and {trial.number}"
-            both = there.get(name), here.get(name)
-            remedy = "give one range for all by `search_space=...`"
-            require(both[0] == both[1], where, f"be the same in {trials}", both, remedy)
-    return parameters(there)
-
-
-def _open(trial: FrozenTrial) -> dict[str, BaseDistribution]:
-    """Return the distributions of a trial with more than one value."""
-    return {name: each for name, each in trial.distributions.items() if not each.single()}
+    first, *others = complete
+    shared = {name: each for name, each in first.distributions.items() if not each.single()}
+    for trial in others:
+        shared = {name: each for name, each in shared.items() if trial.distributions.get(name) == each}
+    return shared

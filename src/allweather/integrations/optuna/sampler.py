@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -10,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import optuna
-import torch
 from botorch.models.model import Model
 from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers._base import _process_constraints_after_trial
 from optuna.trial import FrozenTrial, TrialState
 from torch import Tensor
 
@@ -23,7 +24,15 @@ from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
 from allweather.integrations.options import StudyOptions, only_contexts, require_names
 from allweather.integrations.optuna.history import CONTEXT, LATE, TrialHistory, further, learned
+from allweather.integrations.optuna.outcomes import (
+    Limits,
+    SeveralOutcomes,
+    check_limits,
+    several_outcomes,
+    standard_error_of,
+)
 from allweather.integrations.optuna.parameters import parameters
+from allweather.integrations.optuna.simulated import chosen_context
 from allweather.methods.composition import Composition
 from allweather.objectives import Objective
 from allweather.space import Space
@@ -32,6 +41,7 @@ from allweather.surrogates import Surrogate
 from allweather.trials import Row, outcomes, plain
 
 WHERE = "AllweatherSampler"
+_LOG = logging.getLogger("allweather")
 _LOCK = threading.Lock()
 """Held while one of the threads of `optimize(n_jobs=...)` computes."""
 MAX_CONCURRENT = 7
@@ -44,7 +54,8 @@ class AllweatherSampler(BaseSampler):
     Each trial reports its context by `trial.set_user_attr("context", {...})` before it is told; also, where there is
     one, the standard error of its outcome as `"sd"`, and a name as `"occasion"` that trials with the same context
     share. Running trials are pending; failed and pruned ones are avoided. The sampler keeps no state: it reads the
-    study's storage.
+    study's storage. Studies may have several directions, and trials constraints (`trial.set_constraint`, or a
+    `constraints_func`), which are kept where they are at most 0.
 
     Example:
         >>> from allweather import Context, CVaR, Space
@@ -73,28 +84,40 @@ class AllweatherSampler(BaseSampler):
         initial: int | None = None,
         seed: int = 0,
         simulator: bool | ContextRule | None = None,
+        objectives: Sequence[Objective] | None = None,
+        limits: Limits = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
         """Create a sampler.
 
         Args:
             space: the contexts, such as `Space(demand=Context(0, 1))`.
-            search_space: Optuna distributions by name; by default those of the first complete trial, before which
-                decisions are random.
+            search_space: Optuna distributions by name; by default those that all complete trials share. Other
+                parameters are random, as are all of them before the first complete trial.
             method: a published method by name, or a composition; the parts below replace its own.
             context: the model of the contexts.
-            objective: the uncertainty objective.
+            objective: the uncertainty objective; of all directions, where the study has several.
             acquisition: the acquisition function.
             surrogate: a `GP(...)`, or a function `(X, Y) -> BoTorch model`.
             initial: number of quasi-random decisions before the surrogate is used.
             seed: the same seed and the same results give the same decisions, also in a resumed study.
             simulator: whether contexts are chosen too, as in `Study`: the objective function reads its context from
                 `sampler.chosen_context(trial)`. Their law must be given as `context`.
+            objectives: an uncertainty objective for each of several directions.
+            limits: how constraints must hold, all alike or by name: `AtMost(0, probability=0.9)`; by default on
+                average over contexts.
+            constraints_func: as in Optuna's samplers, returns the constraints of a finished trial.
 
         Raises:
             InvalidInput: if an argument does not meet its requirement.
         """
         self.space = only_contexts(space, WHERE)
         self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed, simulator)
+        several = list(objectives or ())
+        fits = all(isinstance(each, Objective) for each in several) and not (several and objective is not None)
+        require(fits, f"{WHERE}(objectives=...)", "be objectives, in place of `objective`", objectives)
+        check_limits(limits)
+        self._objectives, self._limits, self._constraints_func = several, limits, constraints_func
         named = search_space is None or isinstance(search_space, Mapping)
         require(named, f"{WHERE}(search_space=...)", "map names to Optuna distributions", search_space)
         self._search_space = None if search_space is None else dict(search_space)
@@ -103,17 +126,16 @@ class AllweatherSampler(BaseSampler):
         require(search_space is None or bool(known), f"{WHERE}(search_space=...)", requirement, search_space)
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return all parameters, once they are known."""
-        _direction(study)
-        history = self._history(study)
-        return {} if history is None else {name: each.distribution for name, each in history.known.items()}
+        """Return the parameters that are chosen together: those given, or those that all complete trials share."""
+        found = learned(study.get_trials(deepcopy=False)) if self._search_space is None else self._search_space
+        return {name: each for name, each in found.items() if not each.single()}
 
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Return the next decision, given all other trials."""
-        history = self._history(study)
-        if not search_space or history is None:
+        """Return values for a search space, given all other trials; what else they decided is ignored."""
+        history = self._history(study, search_space)
+        if history is None:
             return {}
         with _LOCK:
             others = [each for each in study.get_trials(deepcopy=False) if each.number != trial.number]
@@ -127,20 +149,13 @@ class AllweatherSampler(BaseSampler):
     def sample_independent(
         self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Return a random value while no parameters are known; a new parameter afterwards raises `InvalidInput`."""
-        _direction(study)
-        history = self._history(study)
+        """Return a random value: of a parameter that is not known yet, is conditional, or has another range."""
         require_names([param_name], WHERE)
-        known = {} if history is None else history.known
-        expected = param_name in known and known[param_name].distribution == param_distribution
-        if history is not None and not expected:  # learned since the trial began
-            listed = ", ".join(f"{name!r} as {each.distribution}" for name, each in known.items())
-            raise InvalidInput(
-                where=WHERE,
-                requirement="know every parameter and its range in advance (no conditional or changing ones)",
-                received=f"{param_name} as {param_distribution} in trial {trial.number}",
-                remedy=f"known are {listed}",
-            )
+        where, both = f"{WHERE}(space=...)", param_name in self.space.variables
+        require(not both, where, "not name a context like a parameter", param_name)
+        if any(each.state == TrialState.COMPLETE for each in study.get_trials(deepcopy=False)):
+            said = "parameter %r of trial %d is sampled at random: not all complete trials have it with this range"
+            _LOG.warning(said, param_name, trial.number)
         key = [self.options.seed, trial.number, zlib.crc32(param_name.encode())]
         seed = int(np.random.SeedSequence(key).generate_state(1)[0])
         return RandomSampler(seed=seed).sample_independent(study, trial, param_name, param_distribution)
@@ -149,6 +164,8 @@ class AllweatherSampler(BaseSampler):
         self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
         """Raise for a complete trial without context or finite outcome, which Optuna stores nevertheless."""
+        if self._constraints_func is not None:
+            _process_constraints_after_trial(self._constraints_func, study, trial, state)
         if state != TrialState.COMPLETE:
             return
         remedy = f"the outcome is stored; report the context by `sampler.tell_context(study, {trial.number}, {{...}})`"
@@ -162,7 +179,11 @@ class AllweatherSampler(BaseSampler):
         told = outcomes(
             list(values or ()), f"study.tell(value=...) of trial {trial.number}, which is treated as failed"
         )
-        further(trial.user_attrs, told)
+        several = self._several(study)
+        if several is None:
+            further(trial.user_attrs, told)
+        else:
+            _ = [standard_error_of(trial, name) for name in several.wanted]
 
     def reseed_rng(self) -> None:
         """Do nothing: random numbers depend on the seed and the trials only."""
@@ -191,18 +212,7 @@ class AllweatherSampler(BaseSampler):
             trial: a running trial; before the parameters are known its context is drawn from the context model.
         """
         require(self.options.chooses, f"{WHERE}.chosen_context(...)", "be called with `simulator=True`", trial)
-        stored = trial.study._storage.get_trial(trial._trial_id).user_attrs.get(CONTEXT)
-        if stored is None:
-            box = self.space.contexts
-            model = self.options.context
-            require(model is not None, f"{WHERE}(context=...)", "be the law of the contexts of a simulator", model)
-            assert model is not None
-            generator = torch.Generator().manual_seed(self.options.seed * 1000 + trial.number)
-            law = model.on(self.space).reference(torch.zeros(0, box.columns, dtype=torch.float64), 1, generator)
-            place = torch.multinomial(law.weights, 1, generator=generator)
-            stored = box.decode(box.snap(law.points[place]))[0]
-            trial.set_user_attr(CONTEXT, dict(plain(stored)))
-        return dict(stored)
+        return chosen_context(trial, self.space, self.options.context, self.options.seed)
 
     def recommend(
         self,
@@ -212,8 +222,12 @@ class AllweatherSampler(BaseSampler):
         context: Row | None = None,
         forecast: ContextModel | None = None,
         radii: Sequence[float] | None = None,
+        weights: Mapping[str, float] | None = None,
+        reference_point: Mapping[str, float] | None = None,
     ) -> Recommendation:
         """Return the decision with the best objective under the posterior, not the best outcome (`study.best_trial`).
+
+        With constraints it is the best decision that is believed to keep them.
 
         Args:
             study: the study.
@@ -221,9 +235,18 @@ class AllweatherSampler(BaseSampler):
             context: the context, if it is known.
             forecast: a context distribution to recommend for.
             radii: of the robustness curve.
+            weights: of several objectives, by name: the study's metric names, or `objective_0` and so on.
+            reference_point: what several objectives shall exceed, by name.
         """
         with _LOCK:
-            found = self.as_study(study).recommend(objective=objective, context=context, forecast=forecast, radii=radii)
+            found = self.as_study(study).recommend(
+                objective=objective,
+                context=context,
+                forecast=forecast,
+                radii=radii,
+                weights=weights,
+                reference_point=reference_point,
+            )
         history = self._history(study)
         assert history is not None  # as_study raises before
         return replace(
@@ -242,29 +265,25 @@ class AllweatherSampler(BaseSampler):
             raise InvalidInput(where=WHERE, requirement="see a complete trial first", received=0)
         return self._study(study, history, study.get_trials(deepcopy=False))
 
-    def _history(self, study: optuna.Study) -> TrialHistory | None:
-        """Return the history, or None while the parameters are unknown."""
-        theirs = study.get_trials(deepcopy=False)
-        constrained = [
-            each.number for each in theirs if any(key.split(":")[0] == "constraints" for key in each.system_attrs)
-        ]
-        requirement = "have no trials with constraints, which it would ignore"
-        require(not constrained, WHERE, requirement, constrained)
-        known = learned(theirs) if self._search_space is None else parameters(self._search_space)
-        return TrialHistory(known, self.space, study.user_attrs) if known else None
+    def _history(
+        self, study: optuna.Study, search_space: Mapping[str, BaseDistribution] | None = None
+    ) -> TrialHistory | None:
+        """Return the history of a search space, by default all of it; None while no parameters are known."""
+        if search_space is None:
+            theirs = study.get_trials(deepcopy=False)
+            search_space = learned(theirs) if self._search_space is None else self._search_space
+        known, given = parameters(search_space), self._search_space is not None
+        return TrialHistory(known, self.space, study.user_attrs, self._several(study), given) if known else None
+
+    def _several(self, study: optuna.Study) -> SeveralOutcomes | None:
+        measures = self._objectives or [self.options.measure]
+        return several_outcomes(study, study.get_trials(deepcopy=False), measures, self._limits)
 
     def _study(self, study: optuna.Study, history: TrialHistory, theirs: Sequence[FrozenTrial]) -> Study:
-        ours = self.options.study(history.space, _direction(study))
+        several = history.several
+        if several is None:
+            ours = self.options.study(history.space, study.direction.name.lower())
+        else:
+            ours = self.options.study(history.space, "maximize", outcomes=several.wanted)
         ours.restore(history.trials(theirs))
         return ours
-
-
-def _is_constrained(trial: FrozenTrial) -> bool:
-    return any(key.split(":")[0] == "constraints" for key in trial.system_attrs)
-
-
-def _direction(study: optuna.Study) -> str:
-    """Return the direction of the only objective."""
-    single = len(study.directions) == 1
-    require(single, WHERE, "have a study with one objective", [each.name for each in study.directions])
-    return study.direction.name.lower()
