@@ -15,6 +15,7 @@ from allweather.methods import method, methods  # at once: the package of this n
 
 if TYPE_CHECKING:
     from allweather.acquisition import (
+        MARS,
         UCB,
         Acquisition,
         Belief,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         LacingValue,
         LargestDeviation,
         LargestGain,
+        LowestBound,
         MostInfluential,
         ObjectiveUCB,
         Random,
@@ -132,7 +134,8 @@ deprecated.install()
 _NAMES = {
     "acquisition": (
         "UCB Acquisition Belief ChooseOnly ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient "
-        "LacingTail LacingValue LargestDeviation LargestGain MostInfluential ObjectiveUCB Random Thompson"
+        "LacingTail LacingValue LargestDeviation LargestGain LowestBound MARS MostInfluential ObjectiveUCB Random "
+        "Thompson"
     ),
     "contexts": (
         "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Independent Known LearnedModel "
@@ -175,6 +178,7 @@ __all__ = [
     "GP",
     "KDE",
     "KL",
+    "MARS",
     "MMD",
     "UCB",
     "Acquisition",
@@ -235,6 +239,7 @@ __all__ = [
     "LearnedModel",
     "LinearConstraint",
     "LipschitzRegularised",
+    "LowestBound",
     "Maximize",
     "MeanBox",
     "MeanRisk",

@@ -36,9 +36,13 @@ SIMULATED = ["borisk", "v-ucb", "cv-ucb", "drbqo", "mva-bo", "robust-entropy-sea
 """Those of simulators, and one of satisficing: tests/methods/test_simulated.py runs them."""
 
 
+CONSTRAINED = ["drcc", "bpt-ucb", "carbo", "mars"]
+"""Those of several outcomes, or of a probability: tests/methods/test_constrained.py runs them."""
+
+
 def test_every_published_method_is_there_and_says_what_it_is():
     known = aw.methods()
-    assert set(known) == {*PUBLISHED, *SUBSETS, *SIMULATED}
+    assert set(known) == {*PUBLISHED, *SUBSETS, *SIMULATED, *CONSTRAINED}
     assert all(known.values())
 
 

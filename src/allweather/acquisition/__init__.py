@@ -7,17 +7,20 @@ from allweather.acquisition.context_rules import (
     FromLaw,
     LargestDeviation,
     LargestGain,
+    LowestBound,
     MostInfluential,
 )
 from allweather.acquisition.improvement import ExpectedImprovement
 from allweather.acquisition.knowledge_gradient import KnowledgeGradient
 from allweather.acquisition.lacing import LacingTail, LacingValue
+from allweather.acquisition.mars import MARS
 from allweather.acquisition.objective_ucb import ObjectiveUCB
 from allweather.acquisition.random import Random
 from allweather.acquisition.thompson import FourierThompson, Thompson
 from allweather.acquisition.ucb import UCB
 
 __all__ = [
+    "MARS",
     "UCB",
     "Acquisition",
     "Belief",
@@ -31,6 +34,7 @@ __all__ = [
     "LacingValue",
     "LargestDeviation",
     "LargestGain",
+    "LowestBound",
     "MostInfluential",
     "ObjectiveUCB",
     "Random",

@@ -20,20 +20,22 @@ from torch.nn.functional import softplus
 from allweather.acquisition.base import Acquisition, Belief, Score
 from allweather.acquisition.feasibility import Limit, believed_feasible, typical_spread
 from allweather.acquisition.improvement import ExpectedImprovement
+from allweather.acquisition.mars import MARS
 from allweather.acquisition.objective_ucb import ObjectiveUCB
 from allweather.acquisition.random import Random
+from allweather.acquisition.scalarisation import chebyshev, objective_units, random_weights
 from allweather.acquisition.thompson import Thompson
 from allweather.acquisition.ucb import UCB
 from allweather.errors import require
 
-SUPPORTED = (ObjectiveUCB, UCB, Thompson, ExpectedImprovement, Random)
+SUPPORTED = (ObjectiveUCB, UCB, Thompson, ExpectedImprovement, MARS, Random)
 """Acquisitions whose scores can be combined."""
 STRENGTH = 10.0
 """What staying behind a limit by one spread of its outcome costs, in spreads of the objective."""
+OPTIMISM = 1.0
+"""Standard deviations that limits may be broken by where the acquisition has no bound of its own."""
 SOFT = 0.02
 """The penalty begins this far before the limit, in spreads of the outcome."""
-SHARE = 0.05
-"""The weight of the sum in the augmented Chebyshev scalarisation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,8 @@ def check_acquisition(acquisition: Acquisition, objectives: int) -> None:
     fits = objectives == 1 or not isinstance(acquisition, ExpectedImprovement)
     wanted = "not be ExpectedImprovement where several outcomes are maximized or minimized"
     require(fits, "Study(acquisition=..., outcomes=...)", wanted, acquisition, "use ObjectiveUCB() or Thompson()")
+    fits = objectives > 1 or not isinstance(acquisition, MARS)
+    require(fits, "Study(acquisition=..., outcomes=...)", "have several outcomes to maximize or minimize", acquisition)
 
 
 def joint_score(acquisition: Acquisition, belief: JointBelief) -> Score:
@@ -96,6 +100,9 @@ def joint_score(acquisition: Acquisition, belief: JointBelief) -> Score:
         gain = acquisition.build(_restricted(belief.objectives[0], tried[found]))
         score = Combined([gain, likely_feasible(limits)], lambda parts: parts[0] + parts[1])
         return score if belief.cautious is None else penalised(score, limits, 1.0, belief.width)
+    if isinstance(acquisition, MARS):
+        improvement = acquisition.joint(belief.objectives, tried[found])
+        return penalised(improvement, limits, 1.0, -OPTIMISM if belief.cautious is None else belief.width)
     wanted, unit = scalarised([acquisition.build(each) for each in belief.objectives], belief, tried)
     if belief.cautious is not None:
         return penalised(wanted, limits, unit, belief.width)
@@ -200,37 +207,6 @@ def _penalty(bounds: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | floa
         return 0.0
     short = [(limit.level - bound) / limit.spread for bound, limit in zip(bounds, limits, strict=True)]
     return STRENGTH * SOFT * softplus(torch.stack(short) / SOFT).sum(0)
-
-
-def chebyshev(columns: Tensor, weights: Tensor) -> Tensor:
-    """The augmented Chebyshev scalarisation (...,) of distances (..., m) to the ideal, or another point.
-
-    Example:
-        >>> chebyshev(torch.tensor([[0.0, -1.0], [-0.6, -0.6]]), torch.tensor([0.5, 0.5])).argmax().item()
-        1
-    """
-    weighted = columns * weights
-    return weighted.amin(-1) + SHARE * weighted.sum(-1)
-
-
-def random_weights(count: int, generator: Generator) -> Tensor:
-    """Weights (count,) drawn uniformly from the simplex."""
-    drawn = -torch.rand(count, generator=generator, dtype=torch.float64).clamp_min(1e-12).log()
-    return drawn / drawn.sum()
-
-
-def objective_units(objectives: Sequence[Belief], decisions: Tensor) -> tuple[Tensor, Tensor]:
-    """The best expected objective (m,) among decisions (k, d_x), and the range of each (m,).
-
-    Args:
-        objectives: what to improve.
-        decisions: such as those tried.
-    """
-    with torch.no_grad():
-        rows = [torch.cat([each.expected(block) for block in decisions.split(64)]) for each in objectives]
-    found = torch.stack(rows)
-    least = found.new_tensor([1e-3 * typical_spread(each) for each in objectives])
-    return found.amax(1), torch.maximum(found.amax(1) - found.amin(1), least)
 
 
 def _restricted(belief: Belief, decisions: Tensor) -> Belief:

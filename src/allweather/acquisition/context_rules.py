@@ -13,7 +13,7 @@ from torch import Tensor
 from allweather._utils.registry import Named
 from allweather.acquisition.base import Belief
 from allweather.acquisition.expected_maximum import expected_maximum
-from allweather.errors import require, require_count
+from allweather.errors import require, require_count, require_number
 from allweather.space import Box, Space
 from allweather.space.variables import Variable
 
@@ -74,6 +74,32 @@ class LargestDeviation(ContextRule):
     def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
         """Posterior standard deviations."""
         return belief.surrogate.field(contexts)(decision[None]).sd[0]
+
+
+@dataclass(frozen=True)
+class LowestBound(ContextRule):
+    """The context whose lower bound is lowest, where an adversary would go (Bogunovic et al. 2018).
+
+    Example:
+        >>> LowestBound().width
+        2.0
+    """
+
+    width: float = 2.0
+    """Of the lower bound, in standard deviations."""
+
+    def __post_init__(self) -> None:
+        require_number(self.width, "LowestBound(width=...)", low=0)
+
+    def choose(self, belief: Belief, decision: Tensor) -> Tensor:
+        """Return the point with the lowest bound."""
+        return self.scores(belief, decision, belief.reference.points).argmax()
+
+    def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
+        """How low the bounds are."""
+        with torch.no_grad():
+            mean, sd = belief.surrogate.field(contexts)(decision[None])
+        return (self.width * sd - mean)[0]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import torch
 from torch import Generator, Tensor
 
 from allweather._utils.timing import one_thread
-from allweather.acquisition.constrained import penalised, random_weights, scalarised
+from allweather.acquisition.constrained import penalised, scalarised
+from allweather.acquisition.scalarisation import random_weights
 from allweather.engine.feasible import CONFIDENCE, WIDTHS, best_feasible, expected_score, feasible_draws
 from allweather.engine.outcomes_view import OutcomesOutlook
 from allweather.engine.posterior_view import Outlook

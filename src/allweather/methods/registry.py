@@ -61,7 +61,7 @@ def method(name: str, **settings: Any) -> Composition:
 
 def _known() -> dict[str, Factory]:
     """The methods, which register when their modules are imported: here, since their parts need torch."""
-    from allweather.methods import published, simulated, subsets
+    from allweather.methods import constrained, published, simulated, subsets
 
-    _ = (published, simulated, subsets)
+    _ = (constrained, published, simulated, subsets)
     return _METHODS

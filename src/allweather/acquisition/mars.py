@@ -1,0 +1,75 @@
+"""MARS: the value at risk of a scalarisation of several outcomes (Daulton et al. 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.scalarisation import chebyshev, objective_units, random_weights
+from allweather.errors import MOST, InvalidInput, require, require_count, require_number
+from allweather.objectives import VaR
+
+FEATURES = 256
+"""Random cosines of each sample's prior part."""
+SMOOTH = 0.01
+"""The improvement begins this softly, in units of the scalarisation."""
+
+
+@dataclass(frozen=True)
+class MARS(Acquisition):
+    """Expected improvement of the value at risk of a random augmented Chebyshev scalarisation.
+
+    Outcomes are scalarised in every context, and then their value at risk is taken: its optima over all weights are
+    the multivariate value at risk of the outcomes (Daulton et al. 2022). `Maximize(VaR(level))` with other
+    acquisitions takes the value at risk of each outcome first. The improvement is over the best decision tried, under
+    the same posterior samples.
+
+    Example:
+        >>> MARS(0.1).level
+        0.1
+    """
+
+    level: float = 0.1
+    """Probability of doing worse; one less the paper's alpha."""
+    samples: int = 32
+    """Posterior samples."""
+
+    def __post_init__(self) -> None:
+        require_number(self.level, "MARS(level=...)", above=0)
+        require(self.level < 1, "MARS(level=...)", "be below 1", self.level)
+        require_count(self.samples, "MARS(samples=...)", low=2, high=MOST)
+
+    def build(self, belief: Belief) -> Score:
+        """Refuse a single outcome."""
+        remedy = "give `Study(outcomes=...)` two or more to maximize or minimize"
+        raise InvalidInput("needs several outcomes", where="MARS", remedy=remedy)
+
+    def joint(self, beliefs: Sequence[Belief], tried: Tensor) -> Score:
+        """Return the score of decisions (b, d_x), the logarithm (b,) of the improvement.
+
+        Args:
+            beliefs: about each outcome, with a common reference.
+            tried: (k, d_x) decisions to improve on, one at least.
+        """
+        reference, generator = beliefs[0].reference, beliefs[0].generator
+        ideal, units = objective_units(beliefs, tried)
+        weights, risk = random_weights(len(beliefs), generator), VaR(self.level)
+        drawn = [each.surrogate.paths(reference.points, self.samples, generator, FEATURES) for each in beliefs]
+
+        def values(decisions: Tensor) -> Tensor:
+            outcomes = torch.stack([paths(decisions) for paths in drawn], -1)  # (samples, b, n, m)
+            return risk(chebyshev((outcomes - ideal) / units, weights), reference)
+
+        with torch.no_grad():
+            best = torch.cat([values(block) for block in tried.split(64)], 1).amax(1)
+
+        def improvement(decisions: Tensor) -> Tensor:
+            gained = softplus((values(decisions) - best[:, None]) / SMOOTH)
+            return (SMOOTH * gained.mean(0) + 1e-30).log()
+
+        return improvement
