@@ -10,7 +10,9 @@ from benchmarks import (
     asks,
     botorch_tutorial,
     calibration,
+    cautious,
     constraints,
+    constraints_page,
     control,
     default_ask,
     defaults,
@@ -38,6 +40,7 @@ CAMPAIGNS = {
     "defaults": defaults.main,
     "botorch_tutorial": botorch_tutorial.main,
     "calibration": calibration.main,
+    "cautious": cautious.main,
     "constraints": constraints.main,
     "floor": floor.main,
     "fuzz": fuzz.main,
@@ -69,6 +72,7 @@ ALL = {
     "trials": lambda: trials.main(["--quick"]),
     "evidence": evidence.main,
     "simulator_page": simulator_page.main,
+    "constraints_page": constraints_page.main,
 }
 
 if __name__ == "__main__":

@@ -106,7 +106,8 @@ def joint_score(acquisition: Acquisition, belief: JointBelief) -> Score:
     wanted, unit = scalarised([acquisition.build(each) for each in belief.objectives], belief, tried)
     if belief.cautious is not None:
         return penalised(wanted, limits, unit, belief.width)
-    bounds = [acquisition.build(limit.belief) for limit in limits]
+    build = acquisition.of_limit if isinstance(acquisition, ObjectiveUCB) else acquisition.build
+    bounds = [build(limit.belief) for limit in limits]
     return Combined([wanted, *bounds], lambda parts: parts[0] - unit * _penalty(parts[1:], limits))
 
 

@@ -38,13 +38,15 @@ class Limit:
     def moments(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation (b,) of the objective itself, of decisions (b, d_x), differentiable.
 
-        Of a mean in closed form; of other objectives over sampled functions, the same for all decisions.
+        Of a mean in closed form; of other objectives over sampled functions, the same for all decisions. These are
+        sampled at few contexts, and the mean is shifted by what the objective of the mean function differs by on all.
         """
-        belief = self.belief
+        belief, few = self.belief, self._few
         if type(belief.objective) is Expectation:
             return belief.field.combination(decisions, belief.reference.weights)
-        sampled = belief.objective.upper(Band(self._paths(decisions)), belief.reference)  # (samples, b)
-        return Moments(sampled.mean(0), (sampled.var(0) + 1e-300).sqrt())
+        sampled = few.objective.upper(Band(self._paths(decisions)), few.reference)  # (samples, b)
+        shift = 0.0 if few is belief else belief.expected(decisions) - few.expected(decisions)
+        return Moments(sampled.mean(0) + shift, (sampled.var(0) + 1e-300).sqrt())
 
     def log_probability(self, decisions: Tensor) -> Tensor:
         """The logarithm (b,) of the probability that decisions (b, d_x) keep the limit, differentiable."""
@@ -65,8 +67,12 @@ class Limit:
     @cached_property
     def _paths(self) -> Paths:
         generator = Generator().manual_seed(self.belief.generator.initial_seed() % 2**62)
-        points = self.belief.reference.points
-        return self.belief.surrogate.paths(points, SAMPLES, generator, FEATURES)
+        return self.belief.surrogate.paths(self._few.reference.points, SAMPLES, generator, FEATURES)
+
+    @cached_property
+    def _few(self) -> Belief:
+        """The belief on few contexts, where there are many."""
+        return self.belief.rough() or self.belief
 
     def rough(self) -> Limit:
         """The same on fewer contexts, where that saves time."""

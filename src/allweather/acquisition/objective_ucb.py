@@ -48,12 +48,19 @@ class ObjectiveUCB(Acquisition):
 
     def build(self, belief: Belief) -> Score:
         """The bound that the objective allows for."""
+        return self._bound(belief, belief.objective.slow)
+
+    def of_limit(self, belief: Belief) -> Score:
+        """The bound of a limit's objective: it only says where a decision may be tried, so few contexts are sampled."""
+        return self._bound(belief, True)
+
+    def _bound(self, belief: Belief, fewer: bool) -> Score:
         width = as_schedule(self.width, "ObjectiveUCB(width=...)")(belief.progress)
         require(width >= 0, f"ObjectiveUCB(width=...) at step {belief.step}", "be at least 0", width)
         if isinstance(belief.objective, Expectation):  # nothing to save by fewer contexts
             return MeanBound(belief, width)
         rough = belief.rough()
-        if belief.objective.slow and not belief.objective.concave and rough is not None:
+        if fewer and not belief.objective.concave and rough is not None:
             few = max(2, self.samples // 4)
             return CorrectedBound(belief, SampledBound(rough, width, self.samples), SampledBound(rough, width, few))
         kind = TangentBound if belief.objective.concave else SampledBound
