@@ -15,6 +15,7 @@ import argparse
 import json
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import torch
 from scipy.special import betaincinv
 
 import allweather as aw
+from allweather.surrogates import Hyperparameters
 from benchmarks.prior_functions import NOISE, SHAPE, Cosines, hyperparameters
 from benchmarks.stored_runs import origin
 
@@ -34,6 +36,34 @@ LAW = betaincinv(*SHAPE, (np.arange(CONTEXTS) + 0.5) / CONTEXTS)
 CASES = ("known law", "learned law", "learned law, fitted")
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """Gain and purity, two draws of the prior, and the source of contexts and noise."""
+
+    prior: Hyperparameters
+    outcomes: dict[str, Cosines]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(cls, seed: int) -> Drawn:
+        """The functions of a seed."""
+        prior, generator = hyperparameters(seed), torch.Generator().manual_seed(seed)
+        drawn = {name: Cosines.drawn(prior, 2, generator) for name in ("gain", "purity")}
+        return cls(prior, drawn, np.random.default_rng([seed, 3]))
+
+    def kept(self, decisions: np.ndarray) -> np.ndarray:
+        """The purity (b,) of decisions (b, 2) that is reached with the probability of the limit."""
+        values = self.outcomes["purity"](torch.from_numpy(decisions), torch.from_numpy(LAW)[:, None]).numpy()
+        return np.quantile(values, 1 - SHARE, axis=1, method="higher")
+
+    def measure(self, decision: np.ndarray) -> dict[str, float]:
+        """A context, and the outcomes of a decision (2,) in it."""
+        context = float(self.rng.choice(LAW))
+        place, at = torch.from_numpy(decision)[None], torch.tensor([[context]], dtype=torch.float64)
+        values = {name: float(each(place, at)) + NOISE * self.rng.normal() for name, each in self.outcomes.items()}
+        return {"c": context, **values}
+
+
 def run(case: str, seed: int, asks: int = ASKS) -> dict[str, Any]:
     """Ask cautiously on one drawn pair of functions.
 
@@ -42,19 +72,11 @@ def run(case: str, seed: int, asks: int = ASKS) -> dict[str, Any]:
         seed: of the functions, the contexts and the study.
         asks: how many decisions are asked for.
     """
-    began, prior = time.process_time(), hyperparameters(seed)
-    generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng([seed, 3])
-    gain, purity = (Cosines.drawn(prior, 2, generator) for _ in range(2))
-    points = torch.from_numpy(LAW)[:, None]
-
-    def kept(decisions: np.ndarray) -> np.ndarray:
-        """The purity that is reached with the probability of the limit."""
-        return np.quantile(purity(torch.from_numpy(decisions), points).numpy(), 1 - SHARE, axis=1, method="higher")
-
-    some = rng.random((2000, 2))
-    threshold, high = np.quantile(kept(some), (0.7, 0.97))
-    start = some[int(np.argmin(np.abs(kept(some) - high)))]
-    model = aw.GP("matern52", list(prior.lengthscales), outputscale=1.0, noise=NOISE, mean=0.0)
+    began, drawn = time.process_time(), Drawn.of(seed)
+    some = drawn.rng.random((2000, 2))
+    threshold, high = np.quantile(drawn.kept(some), (0.7, 0.97))
+    start = some[int(np.argmin(np.abs(drawn.kept(some) - high)))]
+    model = aw.GP("matern52", list(drawn.prior.lengthscales), outputscale=1.0, noise=NOISE, mean=0.0)
     study = aw.Study(
         aw.Space(x1=aw.Real(0, 1), x2=aw.Real(0, 1), c=aw.Context(0, 1)),
         outcomes={"gain": aw.Maximize(), "purity": aw.AtLeast(float(threshold), probability=SHARE)},
@@ -63,28 +85,18 @@ def run(case: str, seed: int, asks: int = ASKS) -> dict[str, Any]:
         surrogate=None if case.endswith("fitted") else model,
         seed=seed,
     )
-
-    def measure(decision: np.ndarray) -> tuple[dict[str, float], float]:
-        place = torch.from_numpy(decision)[None]
-        context = float(rng.choice(LAW))
-        at = torch.tensor([[context]], dtype=torch.float64)
-        values = {"gain": float(gain(place, at)), "purity": float(purity(place, at))}
-        return {name: value + NOISE * rng.normal() for name, value in values.items()}, context
-
     for _ in range(KNOWN):
-        values, context = measure(start)
-        study.add([{"x1": start[0], "x2": start[1], "c": context, **values}])
-    broken, moved = 0, []
+        study.add([{"x1": start[0], "x2": start[1], **drawn.measure(start)}])
+    broken, moved = 0, 0.0
     for _ in range(asks):
         trial = study.ask()
         decision = np.array([trial.decision["x1"], trial.decision["x2"]])
-        broken += int(kept(decision[None])[0] < threshold)
-        moved.append(float(np.abs(decision - start).max()))
-        values, context = measure(decision)
-        study.tell(trial, values, context={"c": context})
-    seconds = round(time.process_time() - began, 1)
-    told = {"case": case, "seed": seed, "asks": asks, "broken": broken, "moved": round(max(moved), 3)}
-    return {**told, "seconds": seconds, **origin()}
+        broken += int(drawn.kept(decision[None])[0] < threshold)
+        moved = max(moved, float(np.abs(decision - start).max()))
+        values = drawn.measure(decision)
+        study.tell(trial, {name: values[name] for name in drawn.outcomes}, context={"c": values["c"]})
+    told = {"case": case, "seed": seed, "asks": asks, "broken": broken, "moved": round(moved, 3)}
+    return {**told, "seconds": round(time.process_time() - began, 1), **origin()}
 
 
 def table(place: Path = RESULTS) -> str:

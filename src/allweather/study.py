@@ -11,10 +11,10 @@ from torch import Tensor
 from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
 from allweather.engine import Outlook, Recommendation, Situation
-from allweather.engine.factory import propose, view_posterior
 from allweather.engine.front import weigh
 from allweather.engine.policy import Policy, make_policy, near_best, policy_contexts
 from allweather.engine.recommendation import checked_radii
+from allweather.engine.requests import propose, view_posterior
 from allweather.engine.resume import open_study
 from allweather.engine.setup import Setup
 from allweather.engine.study_views import StudyViews

@@ -1,11 +1,10 @@
 import pytest
 
 import allweather as aw
-from allweather.engine import Engine, Situation
+from allweather.engine import Engine
 from allweather.engine.controlled import ControlledEngine
-from allweather.engine.factory import EngineFactory, check_start, propose, resolve_method, view_posterior
+from allweather.engine.factory import EngineFactory, check_start, resolve_method
 from allweather.methods.composition import Composition
-from allweather.trials import History, Trial
 
 SPACE = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1))
 FARM = aw.Space(ph=aw.Real(4, 9), nh3=aw.Real(0, 2))
@@ -82,24 +81,6 @@ def test_control_goes_with_methods_that_choose_sets():
         EngineFactory(FARM).engine(aw.method("etc-ada"), None)
     with pytest.raises(aw.InvalidInput, match="be a Control"):
         EngineFactory(FARM).engine(Composition(), {"ph": 1.0})
-
-
-def test_each_proposal_sees_those_before_it():
-    trials = propose(EngineFactory(SPACE, seed=3).engine(QUICK, None), History(SPACE, 1), 4, Situation(), None)
-    assert [trial.number for trial in trials] == [0, 1, 2, 3]
-    assert len({trial.decision["order"] for trial in trials}) == 4
-    known = propose(EngineFactory(SPACE).engine(QUICK, None), History(SPACE, 1), 1, Situation(), {"demand": 0.5})
-    assert known[0].context == {"demand": 0.5}
-
-
-def test_a_view_needs_an_outcome_and_an_objective():
-    engine, empty = EngineFactory(SPACE).engine(QUICK, None), History(SPACE, 1)
-    with pytest.raises(aw.InvalidInput, match=r"`Study\.recommend\(\)` needs at least one complete trial"):
-        view_posterior(engine, empty, Situation(), None, "Study.recommend")
-    one = empty.added([Trial(0, {"order": 0.5}, {"demand": 0.5}, (1.0,), asked=False)])
-    with pytest.raises(aw.InvalidInput, match=r"Study\.outlook\(objective=\.\.\.\)"):
-        view_posterior(engine, one, Situation(), "mean", "Study.outlook")
-    assert set(view_posterior(engine, one, Situation(), aw.WorstCase(), "Study.outlook").decision) == {"order"}
 
 
 def test_what_a_study_is_resumed_by():

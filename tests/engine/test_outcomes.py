@@ -65,7 +65,6 @@ def test_what_does_not_go_with_outcomes_is_refused_by_name():
         ({"acquisition": aw.KnowledgeGradient()}, "acquisition"),
         ({"objective": aw.CVaR(0.1)}, "objective"),
         ({"direction": "minimize"}, "direction"),
-        ({"control": aw.Control({("x",): 1.0})}, "control"),
         ({"cautious": 1.5}, "cautious"),
         ({"wanted": {"purity": aw.AtLeast(0.5)}}, "maximize or minimize"),
         ({"wanted": {"x": aw.Maximize()}}, "variable"),

@@ -173,7 +173,7 @@ class ControlledEngine:
             rows.append({"control": names, "cost": split.control.cost, "value": reached, "score": best.value, **named})
         top = min(range(len(rows)), key=lambda place: (-scores[place], rows[place]["cost"]))
         control = controls[top]
-        frontier = _frontier(rows, columns, outlooks[top].objective_sign)
+        frontier = sets_by_cost(rows, columns, outlooks[top].objective_sign)
         return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
 
     def _first(self, ledger: Ledger) -> Plan:
@@ -238,8 +238,14 @@ def _for_split(composition: Composition, split: Split, space: Space) -> Composit
         raise trouble.within(f"{split.control!r}, which does not control {', '.join(split.left)}") from None
 
 
-def _frontier(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:
-    """Return the best decision of each set, cheapest first, and which of them are on the frontier."""
+def sets_by_cost(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:
+    """Return the best decision of each set, cheapest first, and which of them are on the frontier.
+
+    Args:
+        rows: one for each set.
+        columns: of the table.
+        sign: what turns values into the user's direction.
+    """
     import pandas as pd
 
     ordered = pd.DataFrame(rows, columns=columns).sort_values(

@@ -1,4 +1,4 @@
-"""From the arguments of a study to its engine, and from the engine to proposals and posterior views."""
+"""From the arguments of a study to its engine."""
 
 from __future__ import annotations
 
@@ -12,21 +12,18 @@ from torch import Tensor
 
 from allweather.acquisition.optimize import Search
 from allweather.contexts import Ignored
-from allweather.engine.check import Check
 from allweather.engine.controlled import ControlledEngine
+from allweather.engine.controlled_outcomes import ControlledOutcomes
 from allweather.engine.engine import Engine
 from allweather.engine.outcomes import OutcomesEngine, check_combination, named_kinds
-from allweather.engine.plan import Situation
-from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, is_number, require, require_count
 from allweather.methods import method as named_method
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
-from allweather.objectives import Objective, Outcome
+from allweather.objectives import Outcome
 from allweather.objectives.outcomes import check_outcomes
 from allweather.serialization import Arguments
-from allweather.space import LinearConstraint, Row, Space
-from allweather.trials import History, Trial
+from allweather.space import LinearConstraint, Space
 
 MOST_INITIAL = 10_000
 """Decisions that are spread over the space before the surrogate is used, at most: more are a design, not a study."""
@@ -115,14 +112,7 @@ class EngineFactory:
             require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
             check_simulator(composition, self.space)
             return self._engine(composition, self.limits)
-        on_cpu = self.device == "cpu"
-        require(on_cpu, "Study(device=...)", "be cpu where there are control sets", self.device)
-        simulated = composition.simulator is not None
-        remedy = "a set that controls all variables at the cost of a run is a simulator"
-        said = "not be given with control sets, which say themselves what a trial sets"
-        require(not simulated, "Study(simulator=...)", said, composition.simulator, remedy)
-        template = self._engine(Composition(), ())
-        return ControlledEngine(composition, self.space, control, template, self.sign, self.limits, self._encoded)
+        return self._controlled(composition, control, self.sign)
 
     def arguments(self, composition: Composition, control: Control | None) -> Arguments:
         """Return the arguments of the study, from which its spec is made."""
@@ -155,15 +145,38 @@ class EngineFactory:
 
     def _outcomes_engine(
         self, composition: Composition, control: Control | None, outcomes: Mapping[str, Outcome]
-    ) -> OutcomesEngine:
+    ) -> Engine | ControlledEngine:
         """Return the engine of several outcomes; refuse what does not go with them."""
-        check_combination(composition, control, self.direction)
+        check_combination(composition, self.direction)
+        if control is not None:
+            return self._controlled_outcomes(composition, control, outcomes)
         check_simulator(composition, self.space)
         engines = {}
         for name, outcome in outcomes.items():
             parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)
             engines[name] = self._engine(parts, self.limits, outcome.sign)
         return OutcomesEngine.of(engines, outcomes, self.cautious)
+
+    def _controlled_outcomes(
+        self, composition: Composition, control: Control, outcomes: Mapping[str, Outcome]
+    ) -> ControlledOutcomes:
+        plain = self.cautious is None
+        require(plain, "Study(cautious=...)", "not be given with control sets", self.cautious)
+        engines = {}
+        for name, outcome in outcomes.items():
+            parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)
+            engines[name] = self._controlled(parts, control, outcome.sign)
+        return ControlledOutcomes(engines, outcomes)
+
+    def _controlled(self, composition: Composition, control: Control, sign: int) -> ControlledEngine:
+        on_cpu = self.device == "cpu"
+        require(on_cpu, "Study(device=...)", "be cpu where there are control sets", self.device)
+        simulated = composition.simulator is not None
+        remedy = "a set that controls all variables at the cost of a run is a simulator"
+        said = "not be given with control sets, which say themselves what a trial sets"
+        require(not simulated, "Study(simulator=...)", said, composition.simulator, remedy)
+        template = self._engine(Composition(), ())
+        return ControlledEngine(composition, self.space, control, template, sign, self.limits, self._encoded)
 
     def _engine(
         self, composition: Composition, constraints: tuple[LinearConstraint, ...], sign: int | None = None
@@ -222,75 +235,3 @@ def check_start(initial: Any, seed: Any, caller: str = "Study") -> None:
     require_count(seed, f"{caller}(seed=...)", high=2**63 - 1)
     if initial is not None:
         require_count(initial, f"{caller}(initial=...)", low=1, high=MOST_INITIAL)
-
-
-def propose(
-    engine: Engine | ControlledEngine,
-    history: History,
-    count: int,
-    situation: Situation,
-    context: Row | None,
-    same_context: bool = False,
-) -> list[Trial]:
-    """Return the next trials of a history, each given those before it as pending.
-
-    Args:
-        engine: of the study.
-        history: its trials so far.
-        count: how many trials to propose.
-        situation: what is known about the coming context.
-        context: the context in the user's units, if it is known.
-        same_context: whether they are one occasion.
-    """
-    trials = []
-    alone = not same_context or engine.parts.simulator is None or context is not None
-    remedy = "give the context: `ask(n, context=..., same_context=True)`"
-    said = "not be given where contexts are chosen, one for each trial"
-    require(alone, "Study.ask(same_context=...)", said, same_context, remedy)
-    occasion = f"ask {len(history.trials)}" if same_context else None
-    for _ in range(count):
-        trials.append(engine.decide(history, situation).trial(history, context, occasion))
-        history = history.asked(trials[-1])
-    return trials
-
-
-def view_posterior(
-    engine: Engine | ControlledEngine,
-    history: History,
-    situation: Situation,
-    objective: Objective | None,
-    caller: str,
-) -> Outlook:
-    """Return the posterior view of a history that has at least one complete trial.
-
-    Args:
-        engine: of the study.
-        history: its trials so far, or an earlier part of them.
-        situation: what is known about the coming context.
-        objective: another objective than the study's.
-        caller: what the user called, for errors.
-    """
-    if not history.outcome_names and not len(history.observations):
-        raise InvalidInput("needs at least one complete trial (context and value), got none", where=f"{caller}()")
-    fits = objective is None or isinstance(objective, Objective)
-    require(fits, f"{caller}(objective=...)", "be an objective such as Expectation()", objective)
-    return engine.outlook(history, situation, objective)
-
-
-def check_predictions(engine: Engine | ControlledEngine, history: History, outcome: str | None = None) -> Check:
-    """Return how well the surrogate predicts outcomes that it has not seen.
-
-    Args:
-        engine: of the study.
-        history: its trials so far.
-        outcome: one of several outcomes.
-    """
-    require(len(history.complete) > 0, "Study.check()", "follow at least one complete trial", "none")
-    if outcome is not None:
-        known = isinstance(engine, OutcomesEngine) and outcome in engine.outcomes
-        require(known, "Study.check(outcome=...)", f"be one of {list(history.outcome_names)}", outcome)
-    found = engine.check(history, outcome) if isinstance(engine, OutcomesEngine) else engine.check(history)
-    if found is None:
-        problem = "needs a `GP` surrogate, whose leave-one-out predictions are known"
-        raise InvalidInput(problem, where="Study.check()")
-    return found

@@ -20,7 +20,6 @@ from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.methods.composition import Composition
-from allweather.methods.control import Control
 from allweather.objectives import Objective, Outcome, RobustSatisficing
 from allweather.trials.history import History
 
@@ -197,15 +196,13 @@ def named_kinds(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
     return {name: type(outcome).__name__ for name, outcome in outcomes.items()}
 
 
-def check_combination(composition: Composition, control: Control | None, direction: str) -> None:
+def check_combination(composition: Composition, direction: str) -> None:
     """Refuse what does not go with several outcomes.
 
     Args:
         composition: of the study.
-        control: its control sets.
         direction: of a study with one outcome.
     """
-    require(control is None, "Study(outcomes=..., control=...)", "not both be given", control)
     own, remedy = composition.objective, "give each its own: `Maximize(objective)`, `AtLeast(threshold, objective)`"
     require(own is None, "Study(outcomes=..., objective=...)", "not have an objective for all", own, remedy)
     upwards, remedy = direction == "maximize", "use `Maximize` and `Minimize`"

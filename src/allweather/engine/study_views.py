@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from allweather._utils.timing import threads as limit_threads
 from allweather.engine.changes import ChangeableStudy
 from allweather.engine.check import Check
-from allweather.engine.factory import check_predictions, view_posterior
 from allweather.engine.front import front_of, hypervolume_of
 from allweather.engine.outcomes_view import view_outcome
 from allweather.engine.plan import Situation
 from allweather.engine.posterior_view import Outlook
+from allweather.engine.requests import check_predictions, view_posterior
 from allweather.objectives import Objective
 
 if TYPE_CHECKING:

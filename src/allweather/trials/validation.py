@@ -83,7 +83,7 @@ class Validator:
 
         def say(trial: Trial) -> Event:
             checked = self._checked(trial, context, decision)
-            if trial.context is None and not len(self.space.contexts):
+            if trial.context is None and not len(self.space_of(trial).contexts):
                 checked["context"] = {}
             results = dict(told)
             if failed is True:

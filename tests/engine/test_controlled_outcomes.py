@@ -1,0 +1,83 @@
+"""Control sets with limits on outcomes."""
+
+import numpy as np
+import pytest
+
+import allweather as aw
+
+SPACE = aw.Space(heat=aw.Real(0, 1), feed=aw.Real(0, 1))
+WANTED = {"gain": aw.Maximize(), "purity": aw.AtLeast(0.5, probability=0.8)}
+CONTROL = aw.Control({"heat": 1.0, ("heat", "feed"): 3.0}, rule=aw.BestValue())
+MODEL = aw.GP("rbf", lengthscales=0.8, noise=1e-4)
+
+
+def outcomes(heat, feed):
+    """A poor feed spoils purity, unless it is controlled."""
+    return {"gain": heat + 0.1 * feed, "purity": 1 - heat + 0.5 * (feed - 0.5)}
+
+
+def study(wanted=WANTED, control=CONTROL, **words):
+    law = aw.Known(lambda n, rng: rng.random((n, 2)), samples=64)
+    words = {"context": law, "surrogate": MODEL, "initial": 2, **words}
+    return aw.Study(SPACE, outcomes=wanted, control=control, **words)
+
+
+def rows():
+    places = [(h, f) for h in (0.0, 0.25, 0.5, 0.75, 1.0) for f in (0.1, 0.5, 0.9)]
+    return [{"heat": h, "feed": f, **outcomes(h, f)} for h, f in places]
+
+
+@pytest.fixture(scope="module")
+def known():
+    made = study()
+    made.add(rows())
+    return made
+
+
+def test_the_best_set_keeps_the_limit(known):
+    best = known.recommend(radii=[0.0])
+    assert set(best.control) == {"heat", "feed"}  # a good feed leaves room for heat
+    assert best.decision["heat"] + 0.5 * (0.5 - best.decision["feed"]) <= 0.5 + 0.02
+    assert best.feasible >= 0.9
+    alone, both = best.frontier.to_dict("records")
+    assert (alone["control"], both["control"]) == ("heat", "heat, feed")
+    assert 0.2 < alone["heat"] < 0.38  # 1 - heat - 0.15 reaches 0.5 for four feeds of five
+    assert both["value"] > alone["value"] + 0.2
+    assert list(best.frontier["frontier"]) == [True, True]
+    assert aw.plots.frontier(known).panels
+
+
+def test_every_trial_says_its_set_and_what_it_costs(known):
+    made = study()
+    source = np.random.default_rng(0)
+    for _ in range(4):
+        trial = made.ask()
+        context = {name: float(source.random()) for name in trial.left}
+        told = made.tell(trial, outcomes(**{**trial.decision, **context}), context=context)
+        assert told.state == "complete"
+        assert trial.cost == (1.0 if trial.left else 3.0)
+    assert set(told.results) == {"gain", "purity"}
+    assert made.check("purity") is not None
+    again = study()
+    again.restore(made._history.trials)
+    assert again.ask().decision == made.ask().decision
+
+
+def test_nothing_is_paid_for_where_a_limit_is_out_of_reach():
+    made = study({"gain": aw.Maximize(), "purity": aw.AtLeast(2.0)})
+    made.add(rows())
+    assert made.ask().decision["heat"] < 0.2
+    best = made.recommend(radii=[0.0])
+    assert "no decision is believed to keep all limits" in best.warning
+    assert not best.frontier["frontier"].any()
+
+
+def test_what_does_not_go_together_is_refused():
+    for words, said in [
+        ({"wanted": {**WANTED, "waste": aw.Minimize()}}, "one outcome to maximize or minimize"),
+        ({"cautious": 0.9}, "cautious"),
+        ({"control": aw.Control({"heat": 1.0}, rule=aw.InformationPerCost())}, "a rule that compares scores"),
+        ({"acquisition": aw.KnowledgeGradient()}, "acquisition"),
+    ]:
+        with pytest.raises(aw.InvalidInput, match=said):
+            study(**words)
