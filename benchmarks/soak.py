@@ -13,8 +13,7 @@ import json
 import multiprocessing
 import os
 import random
-import re
-import select
+import resource
 import signal
 import subprocess
 import sys
@@ -24,36 +23,19 @@ from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.soak_verdict import compare, growth, nature, page_study, profit, shared_study, solo_study, verdict
+from benchmarks.soak_notes import current, note
+from benchmarks.soak_page import VISITORS, Page, visit
+from benchmarks.soak_verdict import compare, growth, nature, profit, shared_study, solo_study, verdict
 
 FORK = multiprocessing.get_context("fork")
-SHARED, SOLO, PAGED = 250, 24, 120
-"""Trials of a study that workers share, of one that a single worker carries out, and of one that visitors of the pages
-carry out; then the next one begins."""
-REST = 90.0
-"""Seconds between the studies of the single worker, whose decisions are all computed a second time."""
-KILLS, RESTART, VISITORS, REFUSED = 40, 240.0, 4, 3
-"""Kills in a minute, seconds between restarts of the page, visitors of the pages, and the exit code of a worker that
-was refused because others were writing for too long."""
-
-
-def note(path, **fields):
-    """Write an acknowledgement, and see that it is on the disk."""
-    with path.open("a") as file:
-        file.write(json.dumps(fields) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def current(folder, kind, finished=None):
-    """The number of the study of a kind that is being carried out, after the one that is finished."""
-    path = folder / f"current-{kind}"
-    number = int(path.read_text() or 0) if path.exists() else 0
-    if finished is not None and finished + 1 > number:
-        number, new = finished + 1, path.with_suffix(f".{os.getpid()}")
-        new.write_text(str(number))
-        new.replace(path)
-    return number
+SHARED, SOLO = 400, 24
+"""Trials of a study that workers share, and of one that a single worker carries out; then the next one begins."""
+PAUSES, SOLO_PAUSE = (0, 0, 0, 20), 4.0
+"""Seconds of which workers choose after a trial, and the longest of the single worker, whose decisions are all computed
+a second time."""
+KILLS, RESTART, REFUSED = 20, 240.0, 3
+"""Kills in a minute, seconds between restarts of the page, and the exit code of a worker that was refused because
+others were writing for too long."""
 
 
 def share(url, path, until):
@@ -66,7 +48,7 @@ def share(url, path, until):
             note(path, study=f"shared-{number}", asked=trial.number, decision=trial.decision)
             study.tell(trial, profit(trial), context={"demand": nature(trial.number)})
             note(path, study=f"shared-{number}", told=trial.number, value=profit(trial))
-            time.sleep(random.choice([0, 0, 0, 8]))
+            _sleep(random.choice(PAUSES), until)
         number = current(path.parent, "shared", number if time.time() < until else None)
 
 
@@ -82,48 +64,12 @@ def alone(url, path, until):
             trial = pending[0] if pending else study.ask()
             study.tell(trial, profit(trial), context={"demand": nature(trial.number)})
             note(path, study=f"solo-{number}", told=trial.number, value=profit(trial))
+            _sleep(random.uniform(0, SOLO_PAUSE), until)
         number = current(path.parent, "solo", number if time.time() < until else None)
-        time.sleep(min(REST, max(until - time.time(), 0)))
 
 
-class Page:
-    """The dashboard in a process of its own; its address is in a file, for those who use it."""
-
-    def __init__(self, url, address):
-        self.url, self.address, self.restarts, self.crashes, self.ended = url, address, 0, 0, None
-        self.start()
-        while not self.ready:
-            time.sleep(0.1)
-            self.follow()
-        assert not self.crashes, "the page did not start"
-
-    def start(self):
-        """Start the page on a free port; `follow` notes the address once it is known."""
-        words = [sys.executable, "-m", "allweather.cli", "dashboard", "--storage", self.url, "--port", "0", "--json"]
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, process_group=0)
-        self.ready, self.ended = False, None
-
-    def end(self, kind):
-        """End the page with a signal; `follow` starts it again."""
-        os.killpg(self.process.pid, kind)
-        self.ended = time.time()
-
-    def follow(self):
-        """Note the address of a page that has started, and start one that has ended."""
-        if self.process.poll() is not None:
-            self.restarts, self.crashes = self.restarts + 1, self.crashes + (self.ended is None)
-            self.process.stdout.close()
-            self.start()
-        elif self.ended is not None and time.time() > self.ended + 60:
-            self.crashes += 1  # it does not end
-            self.process.kill()
-        elif not self.ready and select.select([self.process.stdout], [], [], 0)[0]:
-            found = re.search(r"http://[^\"]+", self.process.stdout.readline())
-            if found:
-                new = self.address.with_suffix(".new")
-                new.write_text(found.group(0).rstrip("/"))
-                new.replace(self.address)
-                self.ready = True
+def _sleep(seconds, until):
+    time.sleep(max(min(seconds, until - time.time()), 0))
 
 
 def megabytes(process):
@@ -132,57 +78,42 @@ def megabytes(process):
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def visit(url, folder, place, until):
-    """Read pages, ask, tell and correct until the end; then write how many requests there were, and what was wrong."""
-    import httpx
+class Workers:
+    """Processes that carry out jobs: the first one undisturbed, the others killed now and then, and begun again."""
 
-    from allweather.errors import StorageError
+    def __init__(self, jobs, source):
+        self.jobs, self.source, self.ended, self.began = jobs, source, Counter(), time.time()
+        self.running = [_begin(job) for job in jobs]
 
-    requests, errors, turn = 0, [], 0
+    @property
+    def kills(self):
+        """How many were killed so far."""
+        return self.ended[-signal.SIGKILL]
 
-    def answered(answer):
-        nonlocal requests
-        requests += 1
-        if answer.status_code >= 500 and answer.status_code != 503:
-            errors.append(f"{answer.request.url.path}: {answer.status_code}")
-        return answer
+    def kill(self):
+        """Kill what is due, in pairs: a worker wherever it is, and its successor while it opens, asks and tells.
 
-    number = current(folder, "page")
-    with httpx.Client(timeout=60) as client:
-        while time.time() < until:
-            address, turn = (folder / f"address-{('steady', 'restarted')[turn % 2]}").read_text(), turn + 1
-            try:
-                page_study(url, number)
-                newest = _visit_once(client, address, f"by-page-{number}", answered, folder / f"visitor-{place}.jsonl")
-                if turn % 20 == 0:
-                    answered(client.get(f"{address}/api/v1/studies/by-page-{number}/recommendation"))
-                if newest >= PAGED:
-                    number = current(folder, "page", number)
-            except httpx.TransportError:  # it is being restarted
-                time.sleep(0.2)
-            except StorageError as refusal:  # others were writing for too long
-                print(refusal, file=sys.stderr)
-            time.sleep(1.5)
-    (folder / f"visitor-{place}.json").write_text(json.dumps({"requests": requests, "errors": errors}))
+        Every fifth time it is the last one, which is the only worker of its studies.
+        """
+        due = int(KILLS * (time.time() - self.began) / 60) - self.kills
+        for _ in range(min(due // 2, 3)):
+            among = self.source.randrange(1, len(self.jobs))
+            place = len(self.jobs) - 1 if self.source.random() < 0.2 else among
+            for _ in range(2):
+                self.running[place].kill()
+                self._replace(place)
+                time.sleep(self.source.uniform(0, 1.0))
 
+    def follow(self):
+        """Begin again what has ended."""
+        for place, process in enumerate(self.running):
+            if process.exitcode is not None:
+                self._replace(place)
 
-def _visit_once(client, address, study, answered, path):
-    root, newest = f"{address}/api/v1/studies/{study}", 0
-    for place in ("/", f"/studies/{study}", f"/studies/{study}/trials", "/health", "/api/v1/studies"):
-        answered(client.get(f"{address}{place}"))
-    asked = answered(client.post(f"{root}/ask", json={}))
-    for trial in asked.json()["trials"] if asked.status_code == 201 else []:
-        number = newest = trial["number"]
-        note(path, study=study, asked=number, decision=trial["decision"])
-        told = {"values": [1.0], "context": {"demand": nature(number)}}
-        if answered(client.post(f"{root}/trials/{number}/tell", json=told)).status_code == 200:
-            note(path, study=study, told=number, value=1.0)
-            if number % 3 == 0:
-                note(path, study=study, trying=number, value=2.0)
-                corrected = answered(client.post(f"{root}/trials/{number}/correct", json={"values": [2.0]}))
-                if corrected.status_code == 200:
-                    note(path, study=study, told=number, value=2.0)
-    return newest
+    def _replace(self, place):
+        self.running[place].join()
+        self.ended[self.running[place].exitcode] += 1
+        self.running[place] = _begin(self.jobs[place])
 
 
 def soak(url, folder, minutes, workers, seed=0):
@@ -198,55 +129,59 @@ def soak(url, folder, minutes, workers, seed=0):
     jobs = [(share, url, folder / f"worker-{place}.jsonl", until) for place in range(max(workers - 1, 1))]
     jobs.append((alone, url, folder / "alone.jsonl", until))
     visitors = [_begin((visit, url, folder, place, until)) for place in range(VISITORS)]
-    running, ended, backups, pause = [_begin(job) for job in jobs], Counter(), [], time.time() + RESTART
-    memory, youngest = {"page": [], "worker": []}, 1
+    crowd, backups, pause = Workers(jobs, source), [], time.time() + RESTART
+    memory = {"page": [], "worker": []}
+    signal.signal(signal.SIGTERM, lambda *_: _give_up([page, steady]))
     while time.time() < until - 2:
-        time.sleep(source.uniform(0.1, 1.0))
-        for _ in range(min(int(KILLS * (time.time() - began) / 60) - ended[-signal.SIGKILL], 5)):
-            # The first worker is never killed; every second time it is the youngest one, which is at work.
-            chosen = source.choice([youngest, source.randrange(1, len(jobs))])
-            running[chosen].kill()
-            running[chosen].join()
-            ended[running[chosen].exitcode] += 1
-            running[chosen], youngest = _begin(jobs[chosen]), chosen
-            time.sleep(source.uniform(0, 0.3))
-        for place, process in enumerate(running):
-            if process.exitcode is not None:
-                ended[process.exitcode] += 1
-                running[place] = _begin(jobs[place])
+        time.sleep(source.uniform(0.5, 1.5))
+        crowd.kill()
+        crowd.follow()
         memory["page"].append(megabytes(steady.process))
-        memory["worker"].append(megabytes(running[0]))
+        memory["worker"].append(megabytes(crowd.running[0]))
         for each in (page, steady):
             each.follow()
         if time.time() > pause and page.ready:
             pause = time.time() + RESTART
             page.end(source.choice([signal.SIGTERM, signal.SIGKILL]))
-            page.ready = False
             backups.append(_begin((_back_up, url, folder)))
-    kills = ended[-signal.SIGKILL]
-    for process in (*running, *visitors, *backups):
-        process.join(120)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-        ended[process.exitcode] += 1
-    for each in (page, steady):
-        each.end(signal.SIGTERM)
-        each.process.wait()
-        each.process.stdout.close()
-    refused = ended[REFUSED]
-    crashes = page.crashes + steady.crashes + ended.total() - ended[0] - refused - ended[-signal.SIGKILL]
+    kills, crashes = crowd.kills, _finish([*crowd.running, *visitors, *backups], crowd.ended, [page, steady])
+    cores = _processor_time() / (time.time() - began)
     visited = [json.loads(path.read_text()) for path in folder.glob("visitor-*.json")]
     errors = [error for each in visited for error in each["errors"]]
-    done = {
-        "kills": kills,
-        "refused": refused,
-        "workers": len(jobs),
-        "requests": sum(each["requests"] for each in visited),
-    }
-    also = {"restarts": page.restarts, "backups": len(backups), "errors": crashes + len(errors), "examples": errors[:5]}
+    done = {"kills": kills, "refused": crowd.ended[REFUSED], "workers": len(jobs), "restarts": page.restarts}
+    done |= {"requests": sum(each["requests"] for each in visited), "backups": len(backups), "cores": round(cores, 2)}
+    wrong = {"errors": crashes + len(errors), "examples": errors[:5]}
     grown = {f"{name}_memory_growth": growth(each) for name, each in memory.items()}
-    return {**compare(url, folder), **done, **also, **grown, "megabytes": round(max(memory["page"]))}
+    size = {f"{name}_megabytes": round(max(each)) for name, each in memory.items()}
+    return {**compare(url, folder), **done, **wrong, **grown, **size}
+
+
+def _give_up(pages):
+    """End the pages, which have process groups of their own, and this process; the others end with it."""
+    for each in pages:
+        each.process.kill()
+    sys.exit("the soak was ended")
+
+
+def _finish(processes, ended, pages):
+    """Wait for all processes, and return how many did not end as they should."""
+    for process in processes:
+        process.join(120)
+        if process.exitcode is None:
+            process.terminate()  # one that does not end is counted below
+            process.join()
+        ended[process.exitcode] += 1
+    for each in pages:
+        each.close()
+    return sum(each.crashes for each in pages) + sum(
+        count for code, count in ended.items() if code not in (0, REFUSED, -signal.SIGKILL)
+    )
+
+
+def _processor_time():
+    """Seconds of processor that this process and those that it has waited for have used."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def _back_up(url, folder):
@@ -263,6 +198,7 @@ def _back_up(url, folder):
 def _carry_out(act, *given):
     from allweather.errors import StorageError
 
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
         act(*given)
     except StorageError as refusal:

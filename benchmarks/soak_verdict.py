@@ -1,8 +1,9 @@
 """The verdict of a soak: what was acknowledged against what is stored, and decisions against an undisturbed run."""
 
-import json
 import math
 from collections import Counter
+
+from benchmarks.soak_notes import acknowledged
 
 FLAT = 1.25
 """Growth of memory that passes: from the second quarter of the time, in which everything was in use, to the last."""
@@ -65,11 +66,11 @@ def compare(url, folder):
     from allweather.storage.backup import restore_lines
     from allweather.storage.stored_study import StoredStudy
 
-    database, acknowledged = Database(url), _acknowledged(folder)
+    database, rows_of = Database(url), acknowledged(folder)
     journals = {name: Journal.open(database, name) for name in names(database)}
     stored = {name: StoredStudy.of(journal).history.trials for name, journal in journals.items()}
-    lost = sum(_lost(rows, stored.get(name, ()), number) for (name, number), rows in acknowledged.items())
-    doubled = sum(len({row["by"] for row in rows if "asked" in row}) > 1 for rows in acknowledged.values())
+    lost = sum(_lost(rows, stored.get(name, ()), number) for (name, number), rows in rows_of.items())
+    doubled = sum(len({row["by"] for row in rows if "asked" in row}) > 1 for rows in rows_of.values())
     doubled += sum(map(_repeated, journals.values()))
     solo = {name: trials for name, trials in stored.items() if name.startswith("solo-")}
     differing = sum(_differing(int(name.rpartition("-")[2]), trials) for name, trials in solo.items())
@@ -77,24 +78,10 @@ def compare(url, folder):
     if (folder / "backup.jsonl").exists():
         again = Database(f"sqlite:///{folder}/restored.db")
         restored = len(restore_lines(again, (folder / "backup.jsonl").read_text().split("\n")))
-    told = sum("trying" not in row for rows in acknowledged.values() for row in rows)
+    told = sum("trying" not in row for rows in rows_of.values() for row in rows)
     counts = {"acknowledged": told, "trials": sum(map(len, stored.values()))}
     wrong = {"lost": lost, "doubled": doubled, "differing": differing}
     return {**counts, **wrong, "compared": sum(map(len, solo.values())), "restored_studies": restored}
-
-
-def _acknowledged(folder):
-    """What was acknowledged about each trial, in order."""
-    found = {}
-    for path in folder.glob("*.jsonl"):
-        for line in path.read_text().splitlines() if path.name != "backup.jsonl" else ():
-            try:
-                row = json.loads(line)
-            except ValueError:  # the worker was killed while it wrote
-                continue
-            number = next(row[kind] for kind in ("asked", "told", "trying") if kind in row)
-            found.setdefault((row["study"], number), []).append({**row, "by": path.name})
-    return found
 
 
 def _lost(rows, trials, number):
