@@ -2,12 +2,14 @@
 
 import logging
 import threading
+import time
 
 import pytest
+import sqlalchemy as sa
 from tests.storage.test_session import SPACE
 
 import allweather as aw
-from allweather.storage import StorageError, turns
+from allweather.storage import Database, StorageError, database, turns
 from allweather.storage.file_lock import locked
 
 
@@ -22,6 +24,35 @@ def test_a_holder_that_never_lets_go_is_passed_by(tmp_path, monkeypatch, caplog)
     said = " ".join(record.message for record in caplog.records)
     assert "waiting for the turn" in said
     assert "deciding without a turn" in said
+
+
+WAITING = sa.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+
+
+def test_postgresql_keeps_the_order_of_those_who_wait(postgresql, monkeypatch):
+    monkeypatch.setattr(database, "QUEUED", 30)
+    order, threads, own = [], [], Database(postgresql)
+
+    def work(place):
+        with Database(postgresql).turn(7):
+            order.append(place)
+
+    with own.turn(7), own.reading() as connection:
+        for place in range(3):
+            threads.append(threading.Thread(target=work, args=(place,)))
+            threads[-1].start()
+            while connection.execute(WAITING).scalar() <= place:
+                time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1, 2]
+
+
+def test_a_holder_in_postgresql_is_passed_by(postgresql, monkeypatch, caplog):
+    monkeypatch.setattr(turns, "LEASE", 0.1)
+    monkeypatch.setattr(database, "QUEUED", 0.1)
+    with Database(postgresql).turn(8), Database(postgresql).turn(8):
+        assert "deciding without a turn" in caplog.text
 
 
 def test_who_waits_too_long_for_many_others_is_told(monkeypatch):

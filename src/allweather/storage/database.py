@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DatabaseError, IntegrityError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import DatabaseError, IntegrityError, NoSuchModuleError, OperationalError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from allweather.errors import Conflict, StorageError, require
@@ -26,6 +26,8 @@ LOCK = 727_407
 """Of all advisory locks in a PostgreSQL database, ours have this first number."""
 BUSY_TIMEOUT = 30
 """Seconds to wait for another worker that is writing."""
+QUEUED, LOCK_NOT_AVAILABLE = 1.0, "55P03"
+"""Seconds in PostgreSQL's queue for a turn before looking at who holds it, and what the server says after them."""
 
 
 class Database:
@@ -86,7 +88,16 @@ class Database:
 
         def attempt() -> bool:
             with self._translated():
-                return bool(connection.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK, study))).scalar())
+                if connection.execute(sa.select(sa.func.pg_try_advisory_lock(LOCK, study))).scalar():
+                    return True
+                connection.execute(sa.text(f"SET lock_timeout = {round(1000 * QUEUED)}"))
+                try:  # the server keeps the order of those who wait, and they need not ask again and again
+                    connection.execute(sa.select(sa.func.pg_advisory_lock(LOCK, study)))
+                except OperationalError as trouble:
+                    if getattr(trouble.orig, "sqlstate", "") != LOCK_NOT_AVAILABLE:
+                        raise
+                    return False
+                return True
 
         def holder() -> str:
             with self._translated():
