@@ -1,7 +1,10 @@
 """Requests made up from the OpenAPI description: whatever comes, the answer is one that the description names."""
 
 import json
+import os
+from collections import Counter
 from contextlib import suppress
+from itertools import count
 
 import pytest
 import schemathesis
@@ -12,6 +15,14 @@ from tests.dashboard.served import fed, serving
 
 EXAMPLES = 8
 """Of every operation, and in both ways: those that fit the description, and those that do not."""
+SEQUENCES = int(os.environ.get("SEQUENCES", "4"))
+BRIEF = settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
 CHECKS = [
     checks.not_a_server_error,
     checks.status_code_conformance,
@@ -23,6 +34,13 @@ CHECKS = [
 ONE = "/api/v1/studies/{name}"
 BY_CHANCE = {f"POST {ONE}/{each}" for each in ("contexts", "trials", "trials/{number}/tell", "trials/{number}/correct")}
 """Which values fit depends on the study's variables, of which the description knows nothing."""
+
+LINKED = ("", "/ask", "/trials", "/trials/{number}", "/trials/{number}/tell", "/trials/{number}/correct")
+FITTING = {
+    f"POST {ONE}/ask": {"n": 1},
+    f"POST {ONE}/trials/{{number}}/tell": {"values": [1.5], "context": {"demand": 50}},
+    f"POST {ONE}/trials/{{number}}/correct": {"values": [2.5]},
+}
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +75,7 @@ def tried(operation, mode):
     """The statuses of some made-up requests; an answer that the description does not name is an error."""
     statuses = []
 
-    @settings(
-        max_examples=EXAMPLES,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(BRIEF, max_examples=EXAMPLES)
     @given(case=operation.as_strategy(generation_mode=mode))
     def trying(case):
         if len(statuses) % 5:  # else hardly any request would find a study
@@ -82,6 +93,50 @@ def known(parameters, turn):
     """Names and numbers of things that are there."""
     real = {"name": "kiosk", "number": turn % 5, "figure": ["profile", "robustness"][turn % 2]}
     return {name: real[name] for name in parameters if name in real}
+
+
+def test_sequences_of_requests(schema, server):
+    """Requests that follow from one another, along the links of the description: ask, tell, correct, withdraw, read.
+
+    `SEQUENCES=500 python -m pytest tests/dashboard/test_schemas.py -k sequences` makes many of them.
+    """
+    schema.config.phases.stateful.inference.algorithms.clear()  # the links that are described, and no others
+    linked = schema.include(path=["/api/v1/studies", *(f"{ONE}{each}" for each in LINKED)]).as_state_machine()
+    statuses, serial = Counter(), count()
+
+    class Sequences(linked):
+        def setup(self):
+            self.study, self.steps, self.stored = f"kiosk-{next(serial)}", 0, {}
+            fed(server.app.state.studies.url, 1, self.study)
+
+        def before_call(self, case):
+            self.steps += 1
+            number = case.path_parameters.get("number")
+            waiting = [each for each, values in self.stored.items() if not values] or [0]
+            real = {"name": self.study, "number": number if number in self.stored else waiting[-1]}
+            if self.steps % 5 == 0:
+                real = {"name": "nobody", "number": 10**6}
+            else:  # what was made up fits the variables of the study by chance only
+                case.body = FITTING.get(case.operation.label, case.body)
+            case.path_parameters = {name: real[name] for name in case.path_parameters}
+
+        def after_call(self, response, case):
+            super().after_call(response, case)
+            statuses[case.operation.label, response.status_code] += 1
+            if response.status_code < 300 and "{name}/" in case.operation.label:
+                said = response.json()
+                self.stored.update({each["number"]: each["values"] for each in said.get("trials", [said])})
+
+        def validate_response(self, response, case, **given):
+            case.validate_response(response, checks=CHECKS)
+
+        def teardown(self):
+            with server.client() as client:
+                trials = client.get(f"/api/v1/studies/{self.study}/trials").json()["trials"]
+            assert {each["number"]: each["values"] for each in trials if each["number"] in self.stored} == self.stored
+
+    Sequences.run(settings=settings(BRIEF, max_examples=SEQUENCES, stateful_step_count=8))
+    assert statuses[f"POST {ONE}/ask", 201], statuses
 
 
 def test_the_examples_of_the_description_work(schema, server):

@@ -67,12 +67,33 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": ERRORS[status], "content": content} for status in sorted(every)}
 
 
+def links(status: int, *operations: str, **parameters: str) -> dict[int | str, dict[str, Any]]:
+    """Return the documentation of what may follow a response: operations, with where it says their parameters.
+
+    Args:
+        status: the response's HTTP status.
+        operations: each as function, method and path below a study.
+        parameters: of the path, as runtime expressions of OpenAPI.
+    """
+    found = {}
+    for function, method, path in (each.split(" ") for each in operations):
+        whole = f"{ROOT}/studies/{{name}}{path}".replace("/", "~1")
+        found[function] = {"operationRef": f"#/paths/{whole}/{method}", "parameters": parameters}
+    return {status: {"links": found}}
+
+
+TRIAL = ("trial get /trials/{number}", "correct post /trials/{number}/correct", "withdraw delete /trials/{number}")
+TELL = "tell post /trials/{number}/tell"
+AFTER_ASK = links(201, TELL, *TRIAL, name="$request.path.name", number="$response.body#/trials/0/number")
+AFTER_TELL = links(200, *TRIAL, name="$request.path.name", number="$request.path.number")
+LISTED = ("study get ", "ask post /ask", "trials get /trials", "recommendation get /recommendation")
+AFTER_LIST = links(200, *LISTED, name="$response.body#/studies/0/name")
 router = APIRouter(prefix=ROOT, responses=error_responses())
 one = APIRouter(prefix="/studies/{name}", responses=error_responses(404))
 WRITES = error_responses(404, 409, 413, 415)
 
 
-@router.get("/studies", tags=["studies"])
+@router.get("/studies", tags=["studies"], responses=AFTER_LIST)
 def studies(
     request: Request,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
@@ -123,7 +144,7 @@ def trial(study: CurrentStudy, number: TrialNumber) -> TrialOut:
     return TrialOut.of(study.snapshot().find(number))
 
 
-@one.post("/ask", status_code=201, tags=["ask and tell"], responses=WRITES)
+@one.post("/ask", status_code=201, tags=["ask and tell"], responses=WRITES | AFTER_ASK)
 async def ask(request: Request, study: CurrentStudy, wanted: AskIn) -> TrialsOut:
     """Ask for the next trials."""
     asked = await study.ask(
@@ -132,7 +153,7 @@ async def ask(request: Request, study: CurrentStudy, wanted: AskIn) -> TrialsOut
     return TrialsOut(trials=[TrialOut.of(each) for each in asked], total=len(asked))
 
 
-@one.post("/trials/{number}/tell", tags=["ask and tell"], responses=WRITES)
+@one.post("/trials/{number}/tell", tags=["ask and tell"], responses=WRITES | AFTER_TELL)
 async def tell(request: Request, study: CurrentStudy, number: TrialNumber, result: TellIn) -> TrialOut:
     """Report the result of a trial; repeating the same report changes nothing."""
 
