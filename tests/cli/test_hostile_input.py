@@ -144,6 +144,7 @@ def test_no_command_prints_a_traceback(kiosk, folder, monkeypatch):
         (("tell", "1_0", 3), (2,)),
         (("report", "--output", "/dev/full"), (2, 3)),
         (("dashboard", "--host", "a..b"), (2,)),
+        (("dashboard", "--port", 99999), (2,)),
         (("reproduce", "kde-fig1", "--workers", 0), (2,)),
     ],
 )
@@ -153,6 +154,15 @@ def test_mistakes_end_with_a_message(kiosk, words, code):
     ended = CliRunner().invoke(app, [str(word) for word in words])
     assert ended.exit_code in code
     assert "Traceback" not in ended.output
+
+
+def test_a_database_that_may_only_be_read_is_shown_and_exported(kiosk, monkeypatch):
+    kiosk("ask")
+    before = kiosk("export").out
+    monkeypatch.setattr("allweather.storage.database._is_writable", lambda file: False)
+    assert "pending" in kiosk("show").out
+    assert kiosk("export").out == before
+    assert "read-only" in kiosk("tell", 0, 3, code=3).err
 
 
 def test_a_variable_called_self_and_nested_json(terminal, folder):

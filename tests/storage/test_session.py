@@ -155,6 +155,15 @@ def test_trials_of_dead_workers_are_given_up_and_can_still_be_told(url):
     assert study(url).trials().loc[lost.number, "state"] == "complete"
 
 
+def test_trials_expire_by_the_clock_of_the_database(postgresql, monkeypatch):
+    own = study(Storage(postgresql, expire=3600), "clock")
+    waiting = own.ask()
+    monkeypatch.setattr(time, "time", lambda: 4e9)  # this machine's clock is wrong by decades
+    own.ask()
+    assert own.trials()["state"].tolist() == ["pending", "pending"]
+    assert all(event.at < 4e9 for event in Journal.open(Database(postgresql), "clock").read(trial=waiting.number))
+
+
 def test_another_workers_trials_are_seen_at_once(url):
     one, two = study(url), study(url)
     first = [one.ask() for _ in range(3)]
