@@ -1,3 +1,5 @@
+import json
+
 import httpx
 import pytest
 from tests.dashboard.served import fed, form_token, serving
@@ -7,6 +9,9 @@ from allweather.dashboard import ServerConfig, middleware
 from allweather.dashboard.auth import token_matches
 from allweather.dashboard.middleware import WAITING
 from allweather.errors import InvalidInput
+from allweather.storage import Database, Journal
+from allweather.storage.export import import_lines
+from allweather.storage.stored_study import StoredStudy
 
 TOKEN = "a-token-of-many-characters"
 ROOT = "/api/v1/studies"
@@ -163,6 +168,18 @@ def test_tokens_with_names(url, tmp_path):
         assert client.post("/login", data={"token": BOB}).status_code == 303
         page = client.get("/studies/kiosk/trials/1")
         assert "<td>ada</td>" in page.text
+        upper = {"variables": {"order": {"upper": 120}}}
+        assert client.patch(root, json=upper, headers=ada).json()["changes"]
+        assert client.post(f"{root}/ask", json={}, headers=ada).status_code == 201
+        row = {"order": 110, "demand": 50, "value": 1}
+        assert client.post(f"{root}/trials", json={"rows": [row]}, headers=ada).status_code == 201
+        assert client.post(f"{root}/contexts", json={"rows": [{"demand": 50}]}, headers=ada).status_code == 201
+        lines = client.get(f"{root}/journal", headers=ada).text.splitlines()
+        written = [(line["kind"], line["payload"].get("by")) for line in map(json.loads, lines[7:])]
+        assert written == [(kind, "ada") for kind in ("corrected", "changed", "asked", "added", "observed")]
+        again = f"sqlite:///{tmp_path}/again.db"
+        import_lines(Database(again), lines)
+        assert StoredStudy.of(Journal.open(Database(again), "kiosk")).spec["variables"]["order"]["upper"] == 120
         posted = {"form_token": form_token(page.text), "values": "3"}
         assert client.post("/studies/kiosk/trials/1/correct", data=posted).status_code == 403
 

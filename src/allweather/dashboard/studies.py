@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from starlette.requests import Request
@@ -28,7 +28,7 @@ from allweather.storage.journal_cache import SharedJournal, SharedStorage
 from allweather.storage.stored_study import StoredStudy
 from allweather.storage.summary import StudyKey, StudySummary, count_studies, find_study, study_summaries
 from allweather.study import Study
-from allweather.trials import Event, Trial
+from allweather.trials import Trial
 from allweather.trials.history import History
 from allweather.trials.tables import Line
 from allweather.trials.validation import Say
@@ -180,18 +180,11 @@ class OpenStudy:
         return Snapshot(stored, history, last, self._sorted[1])
 
     async def tell(self, number: int, report: Callable[[StoredStudy], Say], request: Request) -> Trial:
-        """Write an event about a trial, and in it who reports it where people have tokens of their own."""
-        user = getattr(request.state, "user", "")
+        """Write an event about a trial."""
 
         def task(stored: StoredStudy) -> Trial:
             self.snapshot().find(number)
-            say = report(stored)
-
-            def signed(trial: Trial) -> Event:
-                event = say(trial)
-                return replace(event, payload={**event.payload, "by": user}) if user else event
-
-            return stored.session.tell(number, signed)
+            return stored.session.tell(number, report(stored))
 
         return await self._telling.run(task, request)
 

@@ -21,6 +21,7 @@ from allweather.engine.policy import Policy, near_best
 from allweather.engine.recommendation import Recommendation
 from allweather.plots.labels import objective_label
 from allweather.space.text import units_of
+from allweather.storage.shared_journal import SIGNATURE
 from allweather.study import Study
 
 Opened = TypeVar("Opened")
@@ -141,6 +142,7 @@ class TaskQueue(Generic[Opened]):
         """
 
         def compute() -> Result:
+            SIGNATURE.set(getattr(request.state, "user", ""))  # of this thread, which runs one task
             with self._running:  # the task of a cancelled request may still run
                 if self._opened is None:
                     self._opened = self._load()

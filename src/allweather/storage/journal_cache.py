@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +13,9 @@ from allweather.storage.database import Database
 from allweather.storage.journal import Journal, damaged
 from allweather.storage.storage import Storage
 from allweather.trials.events import Event
+
+SIGNATURE: ContextVar[str] = ContextVar("SIGNATURE", default="")
+"""Who makes happen what this thread writes, where people have names; the journal keeps it with each event."""
 
 
 class SharedJournal(Journal):
@@ -38,7 +42,7 @@ class SharedJournal(Journal):
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
         """Write events, all or none, and keep those that follow the events read so far."""
-        numbered = super().append(seen, written)
+        numbered = super().append(seen, [event.signed(SIGNATURE.get()) for event in written])
         with self._reading:
             self._keep(numbered)
         return numbered

@@ -63,7 +63,8 @@ def _renumbered(event: Event, trials: list[Trial], numbers: dict[int, int]) -> E
     if event.kind == "changed":
         return event
     if event.kind == "observed":
-        return replace(event, payload={"contexts": [dict(row) for row in event.payload["contexts"]]})
+        made = Event.observed(event.payload["contexts"])
+        return replace(event, payload=made.payload).signed(event.by)
     if event.kind not in ("asked", "added"):
         place = numbers[event.trial if event.trial is not None else -1]
         trials[place] = apply_event(trials[place], event)
@@ -73,4 +74,4 @@ def _renumbered(event: Event, trials: list[Trial], numbers: dict[int, int]) -> E
     numbers.update({trial.number: later.number for trial, later in zip(parsed, new, strict=True)})
     trials.extend(new)
     made = Event.asked(new[0]) if event.kind == "asked" else Event.added(new)
-    return replace(made, at=event.at, worker=event.worker, number=event.number)
+    return replace(made, at=event.at, worker=event.worker, number=event.number).signed(event.by)

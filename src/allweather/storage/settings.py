@@ -44,7 +44,7 @@ class Settings:
             said = "what it was made with must be a JSON object, and is not: restore a copy"
             raise StorageError(f"{journal.name}: {said}")
         if changes is None:
-            changes = [event.payload for event in journal.read(kind="changed")]
+            changes = [event.content for event in journal.read(kind="changed")]
         return cls(made, journal.name, tuple(changes))
 
     @property

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allweather.trials.trial import Row, Trial
+
+BY = "by"
+"""In a payload: who made it happen, where people have names."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +54,30 @@ class Event:
         """The study was changed: the fields of its spec that are different, and of each variable what is."""
         return cls("changed", dict(fields))
 
+    def signed(self, user: str) -> Event:
+        """The event with the name of who made it happen, where people have names; nobody gives a trial up.
+
+        Example:
+            >>> Event.changed({"variables": {}}).signed("ada").payload
+            {'variables': {}, 'by': 'ada'}
+        """
+        return replace(self, payload={**self.payload, BY: user}) if user and self.kind != "expired" else self
+
+    @property
+    def by(self) -> str:
+        """Who made it happen; empty where nobody is named."""
+        return str(self.payload.get(BY, ""))
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The payload without the name of who made it happen."""
+        return {name: each for name, each in self.payload.items() if name != BY}
+
     def parsed(self) -> tuple[Trial, ...]:
         """The trials that were asked for or added."""
         if self.trials:
             return self.trials
-        rows = self.payload["trials"] if self.kind == "added" else [self.payload]
+        rows = self.payload["trials"] if self.kind == "added" else [self.content]
         return tuple(Trial.from_dict(row) for row in rows)
 
 

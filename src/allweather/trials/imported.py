@@ -54,7 +54,7 @@ def _changed(event: Event, trials: Sequence[Trial], validator: Validator) -> Val
     """Return the validator after a change of the study, whose variables must allow it."""
     require(event.trial is None, "trial", "not be named by a change of the study", event.trial)
     known = History(validator.space, 1, tuple(trials), outcome_names=validator.outcomes, changes=validator.changes)
-    return Validator.of(known.changed(event.payload), validator.controlled)
+    return Validator.of(known.changed(event.content), validator.controlled)
 
 
 def _check(event: Event, trials: list[Trial], validator: Validator) -> None:

@@ -30,7 +30,7 @@ class Replay:
         for event in events:
             seen = event.number
             if event.kind == "changed":
-                history = replace(history, trials=tuple(trials), revision=revision).changed(event.payload)
+                history = replace(history, trials=tuple(trials), revision=revision).changed(event.content)
                 revision = history.revision
                 continue
             if event.kind == "asked":
