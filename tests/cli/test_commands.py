@@ -222,8 +222,8 @@ def test_a_budget_that_is_spent(terminal, folder):
 def test_questions(terminal, folder, monkeypatch):
     terminal("init", code=2)
     monkeypatch.setattr(init, "interactive", lambda: True)
-    answers = ["2 bad", "stall", "smaller", "order", "", "", "zero", "0", "100", "wood", "d", "choice", "oak, pine"]
-    answers += ["demand", "context", "integer", "0", "9.5", "9", "", "tail"]
+    answers = ["2 bad", "stall", "smaller", "order", "", "", "zero", "0", "100", "kg"]
+    answers += ["wood", "d", "choice", "oak, pine", "demand", "context", "integer", "0", "9.5", "9", "", "", "tail"]
     terminal("init", typed="\n".join(answers) + "\n")
     recipe = Spec.from_toml((folder / "stall.toml").read_text())
     assert recipe.space == aw.Space(
@@ -231,7 +231,7 @@ def test_questions(terminal, folder, monkeypatch):
     )
     assert recipe.fields["objective"] == {"name": "cvar", "level": 0.2}
     assert recipe.fields["direction"] == "minimize"
-    terminal("ask")
+    assert " kg, wood" in terminal("ask").out
     assert "not overwritten" in terminal("init", typed="\n".join(answers) + "\n", code=2).err
 
 

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from allweather.cli import app
 from allweather.dashboard import ServerConfig
 from allweather.errors import InvalidInput
+from allweather.storage import Database, names
 
 TOKEN = "a-token-of-many-characters"
 
@@ -60,6 +61,15 @@ def refused(*words, code=2):
     assert ended.exit_code == code, ended.output
     assert "Traceback" not in ended.output
     return " ".join(ended.output.split())
+
+
+def test_in_an_empty_folder_the_database_is_made(tmp_path, monkeypatch):
+    monkeypatch.delenv("ALLWEATHER_STORAGE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    served = []
+    monkeypatch.setattr("allweather.dashboard.serve", lambda url, *_: served.append(names(Database(url))))
+    assert CliRunner().invoke(app, ["dashboard"]).exit_code == 0
+    assert served == [[]]
 
 
 def test_what_it_refuses_to_start_with(kiosk, tmp_path, monkeypatch):

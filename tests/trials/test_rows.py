@@ -47,7 +47,7 @@ def test_a_bad_cell_is_named_with_its_row(changes, message):
 def test_a_column_of_another_name_is_offered_as_the_outcome():
     with pytest.raises(aw.InvalidInput) as error:
         read({**{name: cell for name, cell in ROW.items() if name != "value"}, "cost": 3.0})
-    assert "rename the column to 'value'" in error.value.remedy
+    assert "`columns={'value': 'cost'}` (option `--column \"value=cost\"`)" in error.value.remedy
     assert "'cost'" in error.value.remedy
     with pytest.raises(aw.InvalidInput) as error:
         read({name: cell for name, cell in ROW.items() if name != "wood"})

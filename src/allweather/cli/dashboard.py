@@ -56,6 +56,8 @@ def dashboard(
 ) -> None:
     """Serve web pages of the studies in a database, with ask and tell, and a REST API.
 
+    Where the current folder has no database yet, one is created, for studies that are made on the pages.
+
     Example: allweather dashboard --storage sqlite:///kiosk.db
     """
     try:
@@ -69,7 +71,7 @@ def dashboard(
         host, port, token, names, limit, computations, users, certificate, key, prefix.rstrip("/"), log_json
     )
     shared = SharedOptions(storage, None, as_json)
-    shared.database().close()  # report database errors before the server starts
+    shared.database(create=True).close()  # report database errors before the server starts
 
     def ready(address: str) -> None:
         shared.print({"address": address}, lambda: print_line(f"Dashboard: {address} (stop with Ctrl-C)"))

@@ -57,11 +57,16 @@ class SharedOptions:
         """The options that choose the same study in another command."""
         return study_options(self.storage, self.study_name)
 
-    def database(self) -> Database:
-        """Open the database, which must exist: a command that reads creates no file."""
+    def database(self, create: bool = False) -> Database:
+        """Open the database, which must exist: a command that reads creates no file.
+
+        Args:
+            create: create that of the current folder, which nobody has named and so not mistyped either.
+        """
         from allweather.storage import Database  # here and below, since help and completion need no SQLAlchemy
 
-        _require_file(self.url)
+        if not create or self.url != DEFAULT_STORAGE:
+            _require_file(self.url)
         return Database(self.url)
 
     def journal(self) -> Journal:

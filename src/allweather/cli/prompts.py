@@ -45,6 +45,8 @@ def _prompt_variable() -> dict[str, Any]:
     else:
         table["lower"] = _prompt("  Lower bound", lambda text: _number(text, kind))
         table["upper"] = _prompt("  Upper bound", lambda text: _number(text, kind))
+        unit = _prompt("  Unit (empty for none)", lambda text: text)
+        table |= {"unit": unit} if unit else {}
     return {**table, "context": True} if is_context else table
 
 

@@ -231,5 +231,7 @@ def _column_remedy(names: Sequence[str], cells: Mapping[str, Any]) -> str:
     others = [str(name) for name in cells if name not in names and name not in ("trial", "state", "left")]
     if "value" not in cells and others:
         numeric = [name for name in others if parsed_number(str(cells[name]).replace(",", ".")) is not None]
-        remedy += f"; if {[*others, *numeric][-1]!r} is the outcome, rename the column to 'value'"
+        likely = [*others, *numeric][-1]
+        renamed = f"`columns={{'value': {likely!r}}}` (option `--column \"value={likely}\"`)"
+        return f"{remedy}; if {likely!r} is the outcome, say {renamed}, which leaves other columns out"
     return f"{remedy}; `columns=` (option `--column`) chooses and renames columns"
