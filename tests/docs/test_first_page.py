@@ -6,6 +6,7 @@ import re
 import shlex
 import tomllib
 
+import pandas as pd
 import pytest
 from tests.docs.fences import DOCS, Block, alike, blocks, commands
 from typer.testing import CliRunner
@@ -115,14 +116,6 @@ def test_what_is_refused_is_refused_in_these_words(folder):
     (words,) = re.findall(r"\| `([^`]*)` \| A row lies outside", table)
     assert words.removesuffix(" ...") in str(outside.value)
     assert study.trials().empty
-    study.add(_with_dates(folder))
+    pd.read_csv(folder / "days.csv").assign(date="Monday").to_csv(folder / "dated.csv", sep=";", decimal=",")
+    study.add(folder / "dated.csv", columns=["order", "demand", "value"])
     assert len(study.trials()) == 24
-
-
-def _with_dates(folder):
-    """The way the page names for columns that are in the way, semicolons and decimal commas."""
-    import pandas
-
-    table = pandas.read_csv(folder / "days.csv").assign(date="Monday")
-    table.to_csv(folder / "dated.csv", sep=";", decimal=",")
-    return pandas.read_csv(folder / "dated.csv", sep=";", decimal=",")[["order", "demand", "value"]]

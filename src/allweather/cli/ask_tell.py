@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -198,7 +198,7 @@ def add(
     added = stored.session.decide(choose)
     shared.print(
         {"trials": [fields(trial) for trial in added]},
-        lambda: print_line(f"{len(added)} trials added, numbers {added[0].number} to {added[-1].number}"),
+        lambda: print_line(_said_added([trial.number for trial in added])),
     )
 
 
@@ -261,3 +261,9 @@ def _cost(trial: Trial) -> str:
     if trial.cost is None:
         return ""
     return f" (cost {brief(trial.cost)}; not controlled: {', '.join(map(clean, trial.left)) or 'none'})"
+
+
+def _said_added(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"1 trial added, number {numbers[0]}"
+    return f"{len(numbers)} trials added, numbers {numbers[0]} to {numbers[-1]}"
