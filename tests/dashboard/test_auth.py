@@ -1,4 +1,5 @@
 import json
+import re
 
 import httpx
 import pytest
@@ -170,6 +171,8 @@ def test_tokens_with_names(url, tmp_path):
         assert "<td>ada</td>" in page.text
         upper = {"variables": {"order": {"upper": 120}}}
         assert client.patch(root, json=upper, headers=ada).json()["changes"]
+        changes = client.get("/studies/kiosk/change").text
+        assert re.search(r"<td>order upper: 100 -&gt; 120</td><td>[^<]*</td><td>ada</td>", changes)
         assert client.post(f"{root}/ask", json={}, headers=ada).status_code == 201
         row = {"order": 110, "demand": 50, "value": 1}
         assert client.post(f"{root}/trials", json={"rows": [row]}, headers=ada).status_code == 201

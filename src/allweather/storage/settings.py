@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from allweather.errors import StorageError, require
-from allweather.serialization.changes import merge_fields
+from allweather.serialization.changes import Difference, differences, merge_fields
 from allweather.serialization.checks import below
 from allweather.serialization.fields import stored_fields
 from allweather.serialization.legacy import VERSION, space_of
@@ -96,6 +97,12 @@ class Settings:
         for change in self.changes:
             space = changed_space(space, change.get("variables", {}), self.name)
         return space
+
+    def differences(self) -> list[list[Difference]]:
+        """Return what each change made different, in order."""
+        spec = self.document.get("recipe") or {"variables": self.document.get("variables", {})}
+        stages = [merge_fields(spec, self.changes[:count]) for count in range(len(self.changes) + 1)]
+        return [differences(before, after) for before, after in pairwise(stages)]
 
     def readable_space(self) -> Space | None:
         """Return the variables before any change; None where they cannot be read."""
