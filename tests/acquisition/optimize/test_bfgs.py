@@ -88,3 +88,15 @@ def test_gradients_that_are_not_finite_end_a_climb():
     points, values, _ = climb(slopes_of(root), np.array([[0.5], [0.9]]), free(2, 1), 1.0, 30)
     assert values[0] == 0
     assert np.isfinite(points).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e60, 1e150])
+def test_a_curvature_that_rounding_made_singular_ends_no_climb(size):
+    free = Polytope(np.zeros((0, 2)), np.zeros((2, 0)), np.eye(2))
+    starts = np.array([[0.1, 0.5], [0.9, 0.2]])
+
+    def hill(x, start):
+        return -size * ((x - 0.3) ** 2).sum(-1), -2 * size * (x - 0.3)
+
+    reached = climb(hill, starts, free, size, 20, curvature=np.ones((2, 2, 2)))
+    assert np.allclose(reached.points, 0.3, atol=1e-4)

@@ -47,3 +47,10 @@ def test_rows_that_exclude_each_other_do_no_harm_to_the_others():
 
 def test_a_model_without_curvature_or_slope():
     assert np.isfinite(model_step(np.zeros((1, 2)), np.zeros((1, 2, 2)), np.eye(2), np.ones((1, 2)))).all()
+
+
+@pytest.mark.parametrize("slope", [1e60, 1e150, 1e300])
+def test_a_slope_that_is_too_steep_for_its_curvature_is_not_followed(slope):
+    box = np.vstack([np.eye(2), -np.eye(2)])
+    for curvature in (np.zeros((1, 2, 2)), np.full((1, 2, 2), 1e-280), 1e-310 * np.eye(2)[None]):
+        assert (model_step(slope * np.array([[1.0, -1.0]]), curvature, box, np.full((1, 4), 0.3)) == 0).all()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allweather.acquisition.optimize.polytope import MARGIN, Polytope
-from allweather.acquisition.optimize.quadratic_program import model_step
+from allweather.acquisition.optimize.quadratic_program import definite, model_step
 
 Slopes = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Maps points (b, k), and which start each comes from (b,), to values (b,) and gradients (b, k)."""
@@ -153,7 +153,11 @@ def _aim(climbers: _Climbers, polytope: Polytope) -> None:
 def _mixed(climbers: _Climbers) -> np.ndarray:
     """Gradients (b, r) of the lower tangents' best mixture: at a kink the way down is between its two sides."""
     turn = climbers.other - climbers.gradients
-    weighed = np.linalg.solve(climbers.curvature + 1e-300 * np.eye(turn.shape[-1]), turn[..., None])[..., 0]
+    curvature = climbers.curvature + 1e-300 * np.eye(turn.shape[-1])
+    try:
+        weighed = np.linalg.solve(curvature, turn[..., None])[..., 0]
+    except np.linalg.LinAlgError:  # rounding has made one of them singular, as where slopes differ by sixty orders
+        weighed = np.linalg.solve(definite(curvature), turn[..., None])[..., 0]
     share = (-climbers.below - (weighed * climbers.gradients).sum(-1)) / (weighed * turn).sum(-1)
     share = np.where(np.isfinite(climbers.below) & np.isfinite(share), np.clip(share, 0.0, 1.0), 0.0)
     return np.asarray(climbers.gradients + share[:, None] * turn)

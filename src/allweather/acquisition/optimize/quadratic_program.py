@@ -29,9 +29,9 @@ def model_step(
         >>> model_step(-2 * one, np.ones((1, 1, 1)), one, 0.5 * one).round(9)
         array([[0.5]])
     """
-    ridge = 1e-13 * np.trace(curvature, axis1=-2, axis2=-1) + 1e-300
-    curvature = curvature + ridge[:, None, None] * np.eye(gradient.shape[-1])
+    curvature = definite(curvature)
     step = -np.linalg.solve(curvature, gradient[..., None])[..., 0]
+    step = np.where(np.isfinite(step).all(-1, keepdims=True), step, 0.0)  # a slope that is too steep for its curvature
     hit = (step @ normals.T > room).any(-1)
     if hit.any():
         # Steps of length one and numbers of size one, so that one tolerance fits all problems.
@@ -43,6 +43,17 @@ def model_step(
         near = np.minimum(room[hit] / length, 1e4)
         step[hit] = length * _constrained(slope / size, bend / size[..., None], normals, near)
     return step
+
+
+def definite(curvature: np.ndarray) -> np.ndarray:
+    """Curvatures (b, k, k) with as little added to the diagonal as keeps them from being singular by rounding.
+
+    Example:
+        >>> bool(np.linalg.det(definite(np.ones((1, 2, 2))))[0] > 0)
+        True
+    """
+    ridge = 1e-13 * np.trace(curvature, axis1=-2, axis2=-1) + 1e-300
+    return np.asarray(curvature + ridge[:, None, None] * np.eye(curvature.shape[-1]))
 
 
 def _constrained(gradient: np.ndarray, curvature: np.ndarray, normals: np.ndarray, room: np.ndarray) -> np.ndarray:
