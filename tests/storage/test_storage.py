@@ -67,6 +67,7 @@ CONTROL = aw.Control({"x": 1.0, ("x", "y"): 3.0}, budget=20)
     [
         ({"objective": aw.DRO(aw.TotalVariation(0.2))}, {"objective": aw.DRO(aw.KL(0.2))}, "distance"),
         ({}, {"context": aw.Empirical()}, "context"),
+        ({}, {"surrogate": aw.GP(kernel="matern52")}, "surrogate"),
         ({}, {"candidates": [{"x": 0.1}, {"x": 0.2}]}, "candidates"),
         ({"candidates": [{"x": 0.1}, {"x": 0.2}]}, {"candidates": [{"x": 0.1}, {"x": 0.3}]}, "candidates"),
         ({}, {"constraints": aw.LinearConstraint({"x": 1}, upper=0.5)}, "constraints"),

@@ -190,5 +190,13 @@ def _axes(drawn: go.Figure, panel: Panel, row: int, column: int) -> None:
     elif panel.whole_x:
         across = {"dtick": panel.step, "tick0": 0, "hoverformat": "d"}
     drawn.update_xaxes(title_text=_text(panel.x), type="log" if panel.log_x else None, **across, **shared)
-    up = {"type": "log" if panel.log_y else None, "range": panel.limits, "hoverformat": ".4~g"}
+    up = {"type": "log" if panel.log_y else None, "range": panel.limits, "hoverformat": ".4~g", **_headroom(panel)}
     drawn.update_yaxes(title_text=_text(panel.y), **up, **shared)
+
+
+def _headroom(panel: Panel) -> dict[str, Any]:
+    """Return the option that keeps labels of points, which are above them, out of the panel's title."""
+    if not any(isinstance(mark, Dots) and mark.labelled for mark in panel.marks):
+        return {}
+    heights = [float(each) for mark in panel.marks if isinstance(mark, Line | Dots) for each in mark.y]
+    return {"autorangeoptions": {"include": max(heights) + 0.15 * (max(heights) - min(heights))}}
