@@ -21,7 +21,7 @@ from allweather.engine.policy import Policy, near_best
 from allweather.engine.recommendation import Recommendation
 from allweather.plots.labels import objective_label
 from allweather.space.text import units_of
-from allweather.storage.shared_journal import SIGNATURE
+from allweather.storage.journal_cache import SIGNATURE
 from allweather.study import Study
 
 Opened = TypeVar("Opened")
