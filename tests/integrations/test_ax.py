@@ -455,6 +455,47 @@ def test_contexts_may_be_whole_numbers_and_numbered_options():
     assert decided(client)["speed"] > 0.5
 
 
+class TestSimulator:
+    def simulate(self, client, node, trials):
+        for _ in range(trials):
+            ((index, values),) = client.get_next_trials(1).items()
+            grip = node.chosen_context(index)["grip"]
+            client.complete_trial(index, {"earned": float(outcome(values["speed"], grip))})
+
+    def made(self, **words):
+        client = make(context=aw.Uniform(16), simulator=True, **words)
+        return client, AllweatherNode.of(client)
+
+    def test_contexts_are_chosen_kept_with_the_trial_and_not_reported(self, tmp_path):
+        client, node = self.made()
+        self.simulate(client, node, 4)
+        table = node.as_study().trials()
+        assert (table["state"] == "complete").all()
+        assert table["grip"].nunique() > 2
+        loaded = reloaded(client, tmp_path)
+        again = AllweatherNode.of(loaded)
+        assert again.chosen_context(2, loaded._experiment) == node.chosen_context(2)
+        pair, other = client.get_next_trials(2), loaded.get_next_trials(2)
+        assert [node.chosen_context(index) for index in pair] == [again.chosen_context(index) for index in other]
+        assert node.as_study().trials()["state"].value_counts().to_dict() == {"complete": 4, "pending": 2}
+        assert 0 <= again.recommend().decision["speed"] <= 1
+
+    def test_a_context_that_was_reported_counts_instead(self):
+        client, node = self.made()
+        ((index, _),) = client.get_next_trials(1).items()
+        client.complete_trial(index, {"earned": 1.0, "grip": 0.125})
+        assert node.as_study().trials()["grip"].tolist() == [0.125]
+
+    def test_what_has_no_chosen_context_is_named(self):
+        client, node = self.made()
+        client.attach_trial({"speed": 0.5})
+        for trial, said in ((0, "a trial that the node generated"), (7, r"one of the trials \[0\]")):
+            with pytest.raises(aw.InvalidInput, match=said):
+                node.chosen_context(trial)
+        with pytest.raises(aw.InvalidInput, match="be called with `simulator=True`"):
+            AllweatherNode.of(make()).chosen_context(0)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -462,7 +503,7 @@ def test_contexts_may_be_whole_numbers_and_numbered_options():
         ({"space": aw.Space(wood=aw.Context(aw.Choice("oak", "ash")))}, "numeric contexts, as metrics are"),
         ({"objective": "dro"}, "be an objective"),
         ({"method": "ucb-cvs"}, r"AllweatherNode\(method=...\)` must not require control sets"),
-        ({"method": "v-ucb"}, r"AllweatherNode\(method=...\)` must not choose contexts, which Ax knows as metrics"),
+        ({"simulator": ("grip",)}, r"AllweatherNode\(simulator=...\)` must choose all contexts"),
         ({"seed": 1.5}, r"AllweatherNode\(seed=...\)` must be a whole number"),
     ],
 )

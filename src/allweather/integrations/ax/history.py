@@ -23,6 +23,8 @@ from allweather.trials.reports import standard_errors
 from allweather.trials.results import Result
 
 Metrics = Mapping[str, float]
+CONTEXT = "allweather context"
+"""Name of the context that was chosen for an arm, in the metadata of its generator run."""
 DECIMALS = 10
 """Decimals of metrics in Ax's files."""
 AVOIDED = (TrialStatus.ABANDONED, TrialStatus.EARLY_STOPPED)
@@ -107,7 +109,9 @@ class TrialHistory:
     def _trial(self, number: int, trial: BaseTrial, arm: str, decision: Row) -> Trial:
         metrics = self.reported.get((trial.index, arm), {})
         complete = trial.status.is_completed and arm not in getattr(trial, "abandoned_arm_names", ())
-        context = self._context(metrics, trial.index, complete)
+        said = any(name in metrics for name in self.contexts.variables)
+        chosen = None if said else self.chosen_context(trial.index, arm)
+        context = self._context(metrics, trial.index, complete) if chosen is None else chosen
         found = {name: self._result(name, metrics, trial.index, arm) for name in self.wanted} if complete else {}
         avoided = trial.status in AVOIDED or (trial.status.is_completed and not complete)
         if self.outcomes is None:
@@ -117,6 +121,22 @@ class TrialHistory:
             failed = all(each.failed for each in found.values()) if found else avoided
             told = {"results": found or {name: Result() for name in self.wanted}, "failed": failed}
         return Trial(number, decision, context, expired=not complete and trial.status in GIVEN_UP, **told)  # type: ignore[arg-type]
+
+    def chosen_context(self, index: int, arm: str) -> Row | None:
+        """Return the context that the node chose for an arm, or None if it did not choose any.
+
+        Args:
+            index: of the trial.
+            arm: its name.
+        """
+        trial = self.experiment.trials[index]
+        signatures = {each.signature for each in trial.arms if each.name == arm}
+        for run in trial.generator_runs:
+            for signature, said in (run.candidate_metadata_by_arm_signature or {}).items():
+                chosen = (said or {}).get(CONTEXT)
+                if signature in signatures and isinstance(chosen, Mapping):
+                    return plain(chosen)
+        return None
 
     def _result(self, name: str, metrics: Metrics, index: int, arm: str) -> Result:
         """Return a metric as a result: without a value as long as it is missing, failed if it is no finite number."""

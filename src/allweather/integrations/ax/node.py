@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ax.api.client import Client
+from ax.core.arm import Arm
 from ax.core.data import Data
 from ax.core.experiment import Experiment
 from ax.core.generator_run import GeneratorRun
@@ -20,11 +21,11 @@ from ax.storage.json_store.registry import CORE_DECODER_REGISTRY, CORE_ENCODER_R
 from botorch.models.model import Model
 from torch import Tensor
 
-from allweather.acquisition import Acquisition
+from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import is_number, require
-from allweather.integrations.ax.history import TrialHistory
+from allweather.integrations.ax.history import CONTEXT, TrialHistory
 from allweather.integrations.ax.outcomes import Given, check_given
 from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.ax.saved import decode_state, encode_state
@@ -42,8 +43,9 @@ from allweather.trials.results import Result
 class AllweatherNode(ExternalGenerationNode):
     """Generate trials of an Ax experiment whose outcomes depend on uncertain contexts.
 
-    Each trial reports its context as metrics named like the contexts, beside its outcome. The node keeps no state: it
-    reads the experiment, so it can be saved, loaded and resumed. Fixed and derived parameters, steps, logarithmic
+    Each trial reports its context as metrics named like the contexts, beside its outcome; with `simulator=True` the
+    node chooses the context (`chosen_context`), and only the outcome is reported. The node keeps no state: it reads the
+    experiment, so it can be saved, loaded and resumed. Fixed and derived parameters, steps, logarithmic
     scales and linear parameter constraints are supported; settings that the node would ignore raise `InvalidInput`.
 
     Example:
@@ -64,6 +66,7 @@ class AllweatherNode(ExternalGenerationNode):
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
         initial: int | None = None,
         seed: int = 0,
+        simulator: bool | ContextRule | None = None,
         name: str = "allweather",
         transition_criteria: Sequence[TransitionCriterion] | None = None,
         outcomes: Given = None,
@@ -79,6 +82,7 @@ class AllweatherNode(ExternalGenerationNode):
             surrogate: a `GP(...)`, or a function `(X, Y) -> BoTorch model`, which cannot be saved.
             initial: number of quasi-random decisions before the surrogate is used.
             seed: the same seed and the same results give the same decisions, also after loading from a file.
+            simulator: whether contexts are chosen too, as in `Study`; their law must be given as `context`.
             name: of the node in its strategy.
             transition_criteria: when to move to another node, as in Ax.
             outcomes: how contexts count in metrics, by name: `{"purity": AtLeast(0.95, probability=0.9)}` for a
@@ -90,20 +94,21 @@ class AllweatherNode(ExternalGenerationNode):
         # Decisions may be repeated, since their contexts differ.
         super().__init__(name=name, should_deduplicate=False, transition_criteria=transition_criteria)
         self.space = only_contexts(space, WHERE)
+        self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed, simulator)
         for named, variable in space.contexts.items():
             choices = getattr(variable, "variable", variable)
             options = choices.options if isinstance(choices, Choice) else ()
             numeric = all(is_number(option) or isinstance(option, bool) for option in options)
-            require(numeric, f"{WHERE}(space=...)", "have numeric contexts, as metrics are", (named, choices))
-        self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed)
-        remedy = "use `aw.Study(simulator=...)`, or draw the context from its distribution and report it"
-        said = "not choose contexts, which Ax knows as metrics: it has no way to hand them to a trial"
-        require(not self.options.chooses, f"{WHERE}(method=...)", said, method, remedy)
+            fits = numeric or self.options.chooses
+            require(fits, f"{WHERE}(space=...)", "have numeric contexts, as metrics are", (named, choices))
         check_given(outcomes)
         self.outcomes = None if outcomes is None else dict(outcomes)
         self._history: TrialHistory | None = None
-        self._batch: list[Row] = []
-        """Decisions since the experiment was read; each is a new trial, even if it repeats an earlier decision."""
+        self._batch: list[tuple[Row, Row | None]] = []
+        """Decisions since the experiment was read, with the contexts that were chosen; each is a new trial, even if it
+        repeats an earlier decision."""
+        self._chosen: dict[str, dict[str, Any]] = {}
+        """Contexts that were chosen for the run in progress, by signature of the arm."""
 
     @classmethod
     def of(cls, client: Client) -> AllweatherNode:
@@ -128,14 +133,42 @@ class AllweatherNode(ExternalGenerationNode):
         history = self._history
         assert history is not None  # Ax calls update_generator_state first
         trials = history.trials()
-        known = [trial.decision for trial in trials] + self._batch  # Ax also calls trials pending that lack a metric
+        # Ax also calls trials pending that lack a metric.
+        known = [trial.decision for trial in trials] + [decision for decision, _ in self._batch]
         others = [history.decisions.ours(values) for values in pending_parameters]
-        for decision in [*self._batch, *(each for each in others if each is not None and each not in known)]:
-            waiting = None if history.outcomes is None else {name: Result() for name in history.outcomes}
-            trials.append(Trial(len(trials), decision, results=waiting))
-        values = history.decisions.theirs(self._study(history, trials).ask().decision)
-        self._batch += [decision for decision in [history.decisions.ours(values)] if decision is not None]
+        waiting = [(each, None) for each in others if each is not None and each not in known]
+        results = None if history.outcomes is None else {name: Result() for name in history.outcomes}
+        for decision, context in [*self._batch, *waiting]:
+            trials.append(Trial(len(trials), decision, context, results=results))
+        asked = self._study(history, trials).ask()
+        values, chosen = history.decisions.theirs(asked.decision), asked.context
+        ours = history.decisions.ours(values)
+        self._batch += [] if ours is None else [(ours, chosen)]
+        if chosen is not None:  # Ax runs equal arms of one run once
+            self._chosen.setdefault(Arm(parameters=values).signature, {CONTEXT: dict(chosen)})
         return values
+
+    def chosen_context(self, trial: int, experiment: Experiment | None = None, arm: str | None = None) -> Row:
+        """Return the context that a trial is to be run in, with `simulator=True`; it needs not be reported.
+
+        Args:
+            trial: index of the trial.
+            experiment: by default that of the node's strategy.
+            arm: its name, where the trial has several.
+        """
+        where = f"{WHERE}.chosen_context(trial=...)"
+        chosen = self.experiment if experiment is None else experiment
+        require(self.options.chooses, where, "be called with `simulator=True`", trial)
+        known = [index for index, each in chosen.trials.items() if each.arms]
+        require(trial in known, where, f"be one of the trials {known}", trial)
+        names = [each.name for each in chosen.trials[trial].arms]
+        name = names[0] if arm is None and len(names) == 1 else arm
+        require(name in names, f"{WHERE}.chosen_context(arm=...)", f"be one of the arms {names}", arm)
+        found = self._read(chosen, "chosen_context").chosen_context(trial, str(name))
+        remedy = "report its context as metrics"
+        require(found is not None, where, "be a trial that the node generated, with a context", trial, remedy)
+        assert found is not None
+        return found
 
     def recommend(
         self,
@@ -209,7 +242,13 @@ class AllweatherNode(ExternalGenerationNode):
         given = {key: value for key, value in generator_gen_kwargs.items() if key != "grs_this_gen"}
         ignored = {key: value for key, value in given.items() if value is not None}
         require(not ignored, WHERE, f"not be given {', '.join(ignored)}, which it would ignore", ignored)
-        return super()._gen(experiment, data, n, pending_observations)
+        self._chosen = {}
+        run = super()._gen(experiment, data, n, pending_observations)
+        if self._chosen:
+            run._candidate_metadata_by_arm_signature = {
+                arm.signature: self._chosen[arm.signature] for arm in run.arms if arm.signature in self._chosen
+            }
+        return run
 
     @classmethod
     def deserialize_init_args(

@@ -40,7 +40,11 @@ def encode_state(space: Space, options: StudyOptions, outcomes: Mapping[str, Out
     noise = options.surrogate if isinstance(options.surrogate, InputNoise) else None
     try:
         parts = Composition().with_parts(
-            options.context, options.objective, options.acquisition, None if noise else options.surrogate
+            options.context,
+            options.objective,
+            options.acquisition,
+            None if noise else options.surrogate,
+            simulator=options.simulator,
         )
         state = encode_study(Arguments(space, parts, seed=options.seed, initial=options.initial, outcomes=outcomes))
         if isinstance(method, Composition):
