@@ -93,7 +93,6 @@ def test_chosen_contexts_do_not_change_the_law():
         ({"simulator": "yes"}, r"Study\(simulator=...\).*MostInfluential\(\)"),
         ({"simulator": ("z",)}, r"Study\(simulator=...\).*\['c'\]"),
         ({"simulator": ()}, r"ChooseOnly\(variables=...\)"),
-        ({"control": aw.Control([aw.ControlSet(("x",), 1.0)])}, r"Study\(simulator=...\).*controls all variables"),
     ],
 )
 def test_mistakes_are_refused_with_a_remedy(words, named):
@@ -152,6 +151,67 @@ class TestObservedContexts:
             make().observe_contexts(rows)
 
 
+class TestControlSets:
+    SPACE = aw.Space(x=aw.Real(0, 1), y=aw.Real(0, 1), c=aw.Context(0, 1))
+    SETS = aw.Control({"x": 1.0, ("x", "y"): 3.0}, budget=40)
+    LAWS = aw.Known({"x": LAW, "y": scipy.stats.uniform(0, 1), "c": LAW}, 32)
+
+    def make(self, simulator=True, **words):
+        given = {"context": self.LAWS, "objective": aw.CVaR(0.2), "initial": 3, "seed": 1, **words}
+        return aw.Study(self.SPACE, control=self.SETS, simulator=simulator, **given)
+
+    def run(self, study, trials):
+        for _ in range(trials):
+            trial = study.ask()
+            row = {**trial.decision, **trial.context}
+            study.tell(trial, float(rare_failure(row["x"], row["c"]) - (row["y"] - 0.4) ** 2))
+        return study
+
+    def test_a_trial_has_what_its_set_leaves_as_context(self, tmp_path):
+        place = f"sqlite:///{tmp_path}/study.db"
+        study = self.run(self.make(storage=place, method="ucb-cvs"), 6)
+        trials = study._history.trials
+        assert all(set(trial.context) == set(trial.left) and trial.cost in (1, 3) for trial in trials)
+        assert len({trial.context["c"] for trial in trials}) > 3
+        best = study.recommend()
+        assert set(best.decision) == set(best.control)
+        assert list(best.frontier["cost"]) == [1, 3]
+        assert aw.Study.load(place).ask().context == self.run(self.make(method="ucb-cvs"), 6).ask().context
+
+    def test_trials_of_a_batch_differ(self):
+        asked = self.run(self.make(), 4).ask(2)
+        assert asked[0].context != asked[1].context
+
+    def test_a_law_is_learned_from_contexts_that_were_observed_only(self):
+        study = self.make(context=aw.Empirical())
+        with pytest.raises(aw.InvalidInput, match="observe_contexts"):
+            study.ask()
+        study.observe_contexts([{"x": 0.5, "y": place, "c": place} for place in (0.2, 0.4, 0.4, 0.6, 0.6)])
+        found = self.run(study, 5).outlook().contexts()
+        assert found.groupby("c")["believed"].sum().to_dict() == pytest.approx({0.2: 0.2, 0.4: 0.4, 0.6: 0.4})
+
+    def test_some_are_chosen_and_the_others_told(self):
+        study = self.make(("c",))
+        for _ in range(5):
+            trial = study.ask()
+            assert list(trial.partial or trial.context) == ["c"]
+            told = {"y": 0.3} if "y" in trial.left else None
+            assert study.tell(trial, 1.0, context=told).state == "complete"
+        assert study._engine.sides[frozenset(["x", "y"])][1].parts.simulator.variables == ("c",)
+
+    @pytest.mark.parametrize(
+        ("words", "named"),
+        [({"simulator": ("x",)}, r"leaves: \['y', 'c'\]"), ({"context": aw.Ignored()}, r"Study\(context=...\)")],
+    )
+    def test_what_cannot_be_chosen_is_refused(self, words, named):
+        with pytest.raises(aw.InvalidInput, match=named):
+            self.make(**words)
+
+    def test_sets_that_control_everything_leave_nothing_to_choose(self):
+        with pytest.raises(aw.InvalidInput, match="leaves variables, which it chooses"):
+            aw.Study(aw.Space(x=aw.Real(0, 1)), control=aw.Control({"x": 1.0}), simulator=True)
+
+
 class TestSomeContextsAreChosen:
     SPACE = aw.Space(x=aw.Real(0, 1), pressure=aw.Context(0, 1), ambient=aw.Context(0, 1))
 
@@ -169,7 +229,7 @@ class TestSomeContextsAreChosen:
             done = study.tell(trial, trial.decision["x"] * ambient, context={"ambient": ambient})
             assert done.state == "complete"
             assert done.context["pressure"] == trial.partial["pressure"]
-        assert study._engine._observations(study._history).seen.isnan().sum() == 5
+        assert study._engine.observations(study._history).seen.isnan().sum() == 5
         assert study.outlook().contexts()["ambient"].between(0.1, 0.6).all()
         resumed = aw.Study.load(f"sqlite:///{tmp_path}/study.db")
         assert resumed.spec["simulator"] == {"name": "choose-only", "variables": ["pressure"]}

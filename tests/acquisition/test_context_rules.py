@@ -9,7 +9,14 @@ from tests.acquisition.beliefs import GRID, belief
 import allweather as aw
 from allweather import DRO, CVaR, Expectation, InvalidInput, TotalVariation
 
-RULES = [aw.LargestDeviation(), aw.MostInfluential(), aw.LacingValue(), aw.FromLaw(), aw.LargestGain()]
+RULES = [
+    aw.LargestDeviation(),
+    aw.MostInfluential(),
+    aw.MostInfluential(samples=16),
+    aw.LacingValue(),
+    aw.FromLaw(),
+    aw.LargestGain(),
+]
 OBJECTIVES = [Expectation(), DRO(TotalVariation(0.4)), CVaR(0.3), aw.VaR(0.2), aw.WorstCase()]
 
 
@@ -39,6 +46,23 @@ def test_the_most_influential_context_leaves_least_variance(objective):
     assert int(aw.MostInfluential().choose(known, decision[0])) == left.index(min(left))
 
 
+@pytest.mark.parametrize("objective", [CVaR(0.3), aw.VaR(0.2)], ids=repr)
+def test_averaged_tangents_give_the_covariance_with_the_objective_itself(objective):
+    known, decision = belief(objective), GRID[11]
+    rule = aw.MostInfluential(samples=4000)
+    drawn = known.surrogate.draws(decision[None], known.reference.points, 20_000, torch.Generator().manual_seed(5))[
+        :, 0
+    ]
+    reached = known.objective(drawn, known.reference)
+    covariance = ((reached - reached.mean())[:, None] * (drawn - drawn.mean(0))).mean(0)
+    noisy = (
+        known.field(decision[None]).sd[0].square() + known.surrogate.data.noise * known.surrogate.data.scale**2
+    ).sqrt()
+    found = rule.scores(known, decision, known.reference.points)
+    assert torch.allclose(found, (covariance / noisy).abs(), atol=0.05 * float(reached.std()))
+    assert found.max() > 0.3 * reached.std()
+
+
 def test_a_lacing_value_of_var_is_between_its_bounds():
     known, decision = belief(aw.VaR(0.2)), GRID[11]
     mean, sd = (each[0] for each in known.field(decision[None]))
@@ -56,7 +80,13 @@ def test_contexts_drawn_from_the_law_follow_it():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: aw.LacingValue(-1), lambda: aw.MostInfluential(0), lambda: aw.LargestGain("all")]
+    "make",
+    [
+        lambda: aw.LacingValue(-1),
+        lambda: aw.MostInfluential(0),
+        lambda: aw.MostInfluential(8, -1),
+        lambda: aw.LargestGain("all"),
+    ],
 )
 def test_bad_numbers_are_refused(make):
     with pytest.raises(InvalidInput, match=r"\(\w+=...\)"):

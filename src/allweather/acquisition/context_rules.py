@@ -13,12 +13,15 @@ from torch import Tensor
 from allweather._utils.registry import Named
 from allweather.acquisition.base import Belief
 from allweather.acquisition.expected_maximum import expected_maximum
-from allweather.errors import require, require_count, require_number
+from allweather.errors import MOST, require, require_count, require_number
+from allweather.objectives import Expectation
 from allweather.space import Box, Space
 from allweather.space.variables import Variable
 
 CANDIDATES, OTHERS = 96, 8
 """Contexts that are compared where some variables are chosen, and draws of the others."""
+FEW = 8
+"""Samples, at most, where worst cases take long."""
 
 
 class ContextRule(Named, ABC):
@@ -39,6 +42,10 @@ class ContextRule(Named, ABC):
     def chosen(self, space: Space) -> list[str]:
         """Return the context variables that are chosen: all, unless the rule says otherwise."""
         return list(space.contexts)
+
+    def restricted(self, names: Sequence[str]) -> ContextRule | None:
+        """Return the rule where only these variables are contexts; None where there is nothing to choose."""
+        return self if names else None
 
 
 @dataclass(frozen=True)
@@ -110,21 +117,44 @@ class MostInfluential(AmongLikely):
     distribution, so contexts are chosen where that distribution has mass and the outcome is uncertain. The reduction is
     exact for Gaussian processes; other surrogates use weight times standard deviation.
 
+    With `samples` the tangent is the mean of those at posterior samples of the function. Then the covariance of the
+    objective and the outcome is that of the objective itself and not of a tangent (Stein's lemma), but for the noise of
+    the samples: contexts count that may be among the worst, though they are not on average.
+
     Example:
         >>> MostInfluential(candidates=128)
-        MostInfluential(candidates=128)
+        MostInfluential(candidates=128, samples=0)
     """
+
+    samples: int = 0
+    """Posterior samples that tangents are averaged over; 0 for the tangent at the posterior mean."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_count(self.samples, "MostInfluential(samples=...)", high=MOST)
 
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the point where one outcome explains most of the objective's variance."""
         with torch.no_grad():
-            points = self.among(belief, belief.weights(decision[None]))
-            return points[self.scores(belief, decision, belief.reference.points[points]).argmax()]
+            weights = self._weights(belief, decision)
+            points = self.among(belief, weights)
+            return points[self._slopes(belief, decision, weights, belief.reference.points[points]).argmax()]
 
     def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
         """How far one outcome moves the objective's tangent."""
+        return self._slopes(belief, decision, self._weights(belief, decision), contexts)
+
+    def _weights(self, belief: Belief, decision: Tensor) -> Tensor:
+        """Weights (1, n) of the tangent."""
+        points = belief.reference.points
+        if self.samples and not isinstance(belief.objective, Expectation):
+            count = min(self.samples, FEW) if belief.objective.slow else self.samples
+            drawn = belief.surrogate.draws(decision[None], points, count, belief.generator)[:, 0]
+            return belief.objective.tangent(drawn, belief.reference).nan_to_num(0.0, 0.0, 0.0).mean(0, keepdim=True)
         weights = belief.weights(decision[None])
-        weights = weights if weights.ndim > 1 else weights[None]
+        return weights if weights.ndim > 1 else weights[None]
+
+    def _slopes(self, belief: Belief, decision: Tensor, weights: Tensor, contexts: Tensor) -> Tensor:
         slopes = belief.field.step(decision[None], weights, contexts).own(decision[None], weights)
         return slopes[0].abs()
 
@@ -204,6 +234,11 @@ class ChooseOnly(ContextRule):
     def chosen(self, space: Space) -> list[str]:
         """Return these variables."""
         return list(self.variables)
+
+    def restricted(self, names: Sequence[str]) -> ContextRule | None:
+        """Return the rule for those of its variables that are contexts; None where none is."""
+        kept = tuple(name for name in self.variables if name in names)
+        return replace(self, variables=kept) if kept else None
 
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return a point whose chosen variables are worth most, on average over the others."""

@@ -10,6 +10,8 @@ import torch
 from torch import Generator, Tensor
 
 from allweather._utils.timing import Stopwatch
+from allweather.acquisition import ContextRule
+from allweather.acquisition.context_rules import ChooseOnly
 from allweather.acquisition.optimize import Search
 from allweather.engine.check import Check
 from allweather.engine.engine import ASK, RECOMMEND, Engine
@@ -53,8 +55,10 @@ class ControlledEngine:
             strange = [name for name in limit.coefficients if name not in space.decisions]
             require(not strange, "Study(constraints=...)", f"name variables among {list(space.decisions)}", strange)
         everything = Space(**dict(space.joint))
-        fitted = replace(composition, context=None, objective=None).on(everything, sign, controlled=True)
-        self.whole = replace(template, parts=fitted, search=Search(everything.decisions))
+        fitted = replace(composition, context=None, objective=None, simulator=None)
+        fitted_parts = fitted.on(everything, sign, controlled=True)
+        self.whole = replace(template, parts=fitted_parts, search=Search(everything.decisions))
+        self._simulator = composition.simulator
         surrogate = self.whole.parts.surrogate
         fits = isinstance(surrogate, GP) and surrogate.kernel == "rbf"
         same = 'be GP("rbf") with control sets, which is the same however they split the variables'
@@ -69,11 +73,13 @@ class ControlledEngine:
             search = Search(split.space.decisions, within(constraints, each), chosen)
             parts = _for_split(composition, split, space).on(split.space, sign, controlled=True)
             self.sides[each.names] = split, replace(template, parts=parts, search=search)
+        if composition.simulator is not None:
+            _check_simulator(composition.simulator, space, [split.left for split, _ in self.sides.values()])
 
     @property
     def parts(self) -> Parts:
         """The parts of all variables together."""
-        return self.whole.parts
+        return replace(self.whole.parts, simulator=self._simulator)
 
     def __repr__(self) -> str:
         sets = ", ".join(repr(split.control) for split, _ in self.sides.values())
@@ -126,7 +132,7 @@ class ControlledEngine:
         """Return the next decision: a control set, values for its variables, and its cost."""
         ledger = self.ledger(history)
         if len(history.complete) < self.whole.initial:
-            return self._first(ledger)
+            return self._first(ledger, history)
         posterior = self.whole.posterior(history)
         fitted = posterior.hyperparameters
         number = len(history.trials)
@@ -135,10 +141,15 @@ class ControlledEngine:
         with self.watch("maximise"):
             offer = self.rule.choose(sides, self.whole.parts.acquisition, ledger)
             side = next(side for side in sides if side.control == offer.control)
-            split, _ = self.sides[offer.control.names]
+            split, engine = self.sides[offer.control.names]
             pending = [t for t in history.trials if t.state == "pending" and offer.control.names == set(t.decision)]
             same = split.space.decisions.encode([trial.decision for trial in pending], outside=bool(history.changes))
             decision = offer.decision
+            rule = engine.parts.simulator
+            if rule is not None:  # the same decision may be tried again in another context
+                point = side.belief.reference.points[rule.choose(side.belief, decision)]
+                plan = Plan.of(split.space, decision, fitted)
+                return self._plan(split, plan.within(split.space, point, rule.chosen(split.space)))
             if offer.function is not None:
                 decision = keep_apart(decision, same, offer.function, side.search, side.belief.generator)
         return self._plan(split, Plan.of(split.space, decision, fitted))
@@ -176,7 +187,7 @@ class ControlledEngine:
         frontier = sets_by_cost(rows, columns, outlooks[top].objective_sign)
         return replace(outlooks[top], control=control.variables, cost=control.cost, frontier=frontier)
 
-    def _first(self, ledger: Ledger) -> Plan:
+    def _first(self, ledger: Ledger, history: History) -> Plan:
         """Return a decision of the initial design, over the cheapest sets in turn."""
         affordable = ledger.affordable
         cheapest = min(each.exact_cost for each in affordable)
@@ -184,7 +195,11 @@ class ControlledEngine:
         played = ledger.step - 1
         split, engine = self.sides[sets[played % len(sets)].names]
         place = played // len(sets)
-        return self._plan(split, Plan.of(split.space, engine.design(max(engine.initial, place + 1))[place]))
+        plan = Plan.of(split.space, engine.design(max(engine.initial, place + 1))[place])
+        rule = engine.parts.simulator
+        if rule is not None:
+            plan = engine.within_law(plan, SplitHistory.under(split, history), Situation(), rule)
+        return self._plan(split, plan)
 
     def _plan(self, split: Split, plan: Plan) -> Plan:
         return plan._replace(left=split.left, cost=split.control.cost)
@@ -193,7 +208,8 @@ class ControlledEngine:
         split, engine = self.sides[control.names]
         view, arranged = split.apply(history, posterior)
         belief = engine.belief(view, arranged, engine.parts, engine.generator(ASK, number), Situation())
-        belief = replace(belief, generator=engine.generator(PLAY, number))
+        chooses = engine.parts.simulator is not None
+        belief = replace(belief, generator=engine.generator(PLAY, number), chooses=chooses)
         with self.watch("factorise"):
             _ = belief.field if engine.parts.acquisition.uses_field else None
         return Side(control, belief, engine.search)
@@ -214,10 +230,10 @@ class ControlledEngine:
         box, rows, drawn = self.whole.search.box, [], dict[tuple[str, tuple[str, ...]], Row]()
         for trial in trials:
             shared = None if trial.occasion is None else (trial.occasion, tuple(trial.decision))
-            row = {**drawn.get(shared or ("", ()), {}), **trial.decision, **(trial.context or {})}
+            row = {**drawn.get(shared or ("", ()), {}), **trial.decision, **(trial.context or trial.partial or {})}
             if any(name not in row for name in box):
                 split, engine = self._side_of(trial)
-                seen = SplitHistory.under(split, history).observations
+                seen = engine.observations(SplitHistory.under(split, history))
                 reference = engine.parts.reference(seen, max(len(history.complete), 1), generator)
                 place = torch.multinomial(reference.weights, 1, generator=generator)
                 row = {**split.space.contexts.decode(reference.points[place])[0], **row}
@@ -229,13 +245,24 @@ class ControlledEngine:
 
 def _for_split(composition: Composition, split: Split, space: Space) -> Composition:
     """Return the composition with its context model for the variables that are not controlled."""
-    context = composition.context
+    rule, context = composition.simulator, composition.context
+    composition = replace(composition, simulator=None if rule is None else rule.restricted(split.left))
     if context is None or not split.left:
         return composition
     try:
         return replace(composition, context=context.among(split.left, list(space.variables)))
     except InvalidInput as trouble:
         raise trouble.within(f"{split.control!r}, which does not control {', '.join(split.left)}") from None
+
+
+def _check_simulator(rule: ContextRule, space: Space, left: Sequence[Sequence[str]]) -> None:
+    """Refuse a simulator that has nothing to choose, given what each control set leaves."""
+    where, names = "Study(simulator=...)", {name for each in left for name in each}
+    chosen = rule.variables if isinstance(rule, ChooseOnly) else tuple(names)
+    strange = [name for name in chosen if name not in names]
+    known = [name for name in space.variables if name in names]
+    require(not strange, where, f"name variables that a control set leaves: {known}", strange)
+    require(bool(chosen), where, "be given with a control set that leaves variables, which it chooses", rule)
 
 
 def sets_by_cost(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:

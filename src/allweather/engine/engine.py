@@ -71,7 +71,7 @@ class Engine:
             asked = sum(trial.asked for trial in history.trials)
             plan = Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
             rule = self.parts.simulator
-            return plan if rule is None else self._within_law(plan, history, situation, rule)
+            return plan if rule is None else self.within_law(plan, history, situation, rule)
         generator = self.generator(ASK, len(history.trials))
         belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
         belief = replace(belief, chooses=self.parts.simulator is not None)
@@ -146,7 +146,7 @@ class Engine:
             generator: the only source of randomness.
             situation: what is known about the coming context.
         """
-        observations, step = self._observations(history), max(len(history.complete), 1)
+        observations, step = self.observations(history), max(len(history.complete), 1)
         with self.watch("reference"):
             if situation.context is None or parts.context is None:
                 model = parts.context_model(situation.forecast)
@@ -201,16 +201,24 @@ class Engine:
             return self.parts.surrogate.averaged(self._data(history), posterior)
 
     def _data(self, history: History) -> Observations:
-        return self._observations(history).to(self.device)
+        return self.observations(history).to(self.device)
 
-    def _within_law(self, plan: Plan, history: History, situation: Situation, rule: ContextRule) -> Plan:
-        """Return a plan of the initial design of a simulator: its context is drawn from the law."""
+    def within_law(self, plan: Plan, history: History, situation: Situation, rule: ContextRule) -> Plan:
+        """Return a plan of the initial design of a simulator: its context is drawn from the law.
+
+        Args:
+            plan: the decision.
+            history: the trials so far.
+            situation: what is known about the coming context.
+            rule: that chooses contexts.
+        """
         generator = self.generator(ASK, len(history.trials))
-        reference = self.parts.reference(self._observations(history), 1, generator, situation.forecast)
+        reference = self.parts.reference(self.observations(history), 1, generator, situation.forecast)
         place = torch.multinomial(reference.weights, 1, generator=generator)[0]
         return plan.within(history.space, reference.points[place], rule.chosen(history.space))
 
-    def _observations(self, history: History) -> Observations:
+    def observations(self, history: History) -> Observations:
+        """Return the outcomes of a history, and the contexts that the law is learned from."""
         found = history.observations.without_contexts() if self.parts.context is None else history.observations
         rule = self.parts.simulator
         if rule is None:

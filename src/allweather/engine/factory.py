@@ -162,6 +162,8 @@ class EngineFactory:
     ) -> ControlledOutcomes:
         plain = self.cautious is None
         require(plain, "Study(cautious=...)", "not be given with control sets", self.cautious)
+        said = "not be given with control sets and several outcomes at once"
+        require(composition.simulator is None, "Study(simulator=...)", said, composition.simulator)
         engines = {}
         for name, outcome in outcomes.items():
             parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)
@@ -171,10 +173,7 @@ class EngineFactory:
     def _controlled(self, composition: Composition, control: Control, sign: int) -> ControlledEngine:
         on_cpu = self.device == "cpu"
         require(on_cpu, "Study(device=...)", "be cpu where there are control sets", self.device)
-        simulated = composition.simulator is not None
-        remedy = "a set that controls all variables at the cost of a run is a simulator"
-        said = "not be given with control sets, which say themselves what a trial sets"
-        require(not simulated, "Study(simulator=...)", said, composition.simulator, remedy)
+        check_simulator(composition, self.space, controlled=True)
         template = self._engine(Composition(), ())
         return ControlledEngine(composition, self.space, control, template, sign, self.limits, self._encoded)
 
@@ -208,17 +207,20 @@ def check_device(device: Any) -> None:
         raise InvalidInput(where="Study(device=...)", requirement=requirement, received=device) from None
 
 
-def check_simulator(composition: Composition, space: Space) -> None:
+def check_simulator(composition: Composition, space: Space, controlled: bool = False) -> None:
     """Refuse a simulator without contexts to choose.
 
     Args:
         composition: of the study.
         space: its variables.
+        controlled: whether control sets decide which variables are contexts.
     """
     if composition.simulator is None:
         return
     where = "Study(simulator=...)"
-    require(len(space.contexts) > 0, where, "be given with contexts, which it chooses", composition.simulator)
+    require(
+        controlled or len(space.contexts) > 0, where, "be given with contexts, which it chooses", composition.simulator
+    )
     remedy = "use Known(...) with its law, or leave it out and call `study.observe_contexts(table)`"
     used = not isinstance(composition.context, Ignored)
     require(used, "Study(context=...)", "not ignore the contexts that a simulator chooses", composition.context, remedy)

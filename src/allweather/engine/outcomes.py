@@ -77,7 +77,7 @@ class OutcomesEngine(Engine):
             asked = sum(trial.asked for trial in history.trials)
             plan = Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
             rule = self.parts.simulator
-            plan = plan if rule is None else self._within_law(plan, history, situation, rule)
+            plan = plan if rule is None else self.within_law(plan, history, situation, rule)
             return plan._replace(fits=dict.fromkeys(self.outcomes))
         fits = {name: beliefs[name].surrogate.hyperparameters if name in beliefs else None for name in self.outcomes}
         resolved = {name: self._given_pending(history, name, each, situation) for name, each in beliefs.items()}

@@ -75,7 +75,7 @@ class Plan(NamedTuple):
         """Return the next trial of a history: this plan, with what is known of the context, and its occasion."""
         if self.context is not None:  # what is known is not chosen
             context = {**self.context, **(context or {})}
-        partly = context is not None and any(name not in context for name in history.space.contexts)
+        partly = context is not None and any(name not in context for name in self.left or history.space.contexts)
         return Trial(
             number=len(history.trials),
             decision=self.decision,

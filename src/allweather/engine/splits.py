@@ -18,6 +18,7 @@ from allweather.space.variables import Context, Integer, Value
 from allweather.surrogates import Posterior
 from allweather.surrogates.observations import Observations
 from allweather.trials.history import History
+from allweather.trials.occasions import contexts_of_occasions
 
 ENOUGH = 5
 """Number of joint observations from which the joint law of contexts is learned."""
@@ -75,6 +76,7 @@ class SplitHistory(History):
             history.revision,
             past=history.past,
             changes=history.changes,
+            observed=history.observed,
             split=split,
             outcomes=history.observations,
         )
@@ -87,6 +89,20 @@ class SplitHistory(History):
         points, d = self.outcomes.joint[:, list(self.split.order)], self.space.decisions.columns
         seen = left_alone(self.happened, self.space.contexts)
         return Observations(points[:, :d], points[:, d:], self.outcomes.values, seen, self.outcomes.sds)
+
+    def natural_contexts(self, chosen: Sequence[str]) -> Tensor:
+        """Return contexts (m, d_c) that occurred, without values that were chosen; none where a variable has none.
+
+        Args:
+            chosen: names of the variables whose values in trials were chosen.
+        """
+        told = self._allowed(contexts_of_occasions(self.trials, self.space.variables))
+        met = [{name: value for name, value in row.items() if name not in chosen} for row in told]
+        rows = [*self._allowed(list(self.observed)), *met]
+        box = self.space.contexts
+        if all(any(name in row for row in rows) for name in box):
+            return left_alone(rows, box)
+        return torch.zeros(0, box.columns, dtype=torch.float64)
 
     @property
     def contexts_seen(self) -> int:

@@ -175,9 +175,7 @@ class Validator:
 
     def observed(self, lines: Sequence[Line], columns: Columns = None) -> Choose:
         """Check contexts that occurred without a trial."""
-        remedy = "give data from before as trials: `study.add(table, left=[...])`"
-        require(not self.controlled, OBSERVED, "not be given with control sets", "contexts", remedy)
-        box = self.space.contexts
+        box = self.space.joint if self.controlled else self.space.contexts
         require(len(box) > 0, OBSERVED, "be given to a study with contexts", self.space)
         rows = read_contexts(lines, box, columns)
         parts = [rows[start : start + PART] for start in range(0, len(rows), PART)]
