@@ -76,8 +76,19 @@ def test_a_stored_study_goes_on_as_if_it_had_not_stopped(tmp_path):
     place = f"sqlite:///{tmp_path}/study.db"
     run(make(storage=place), 6)
     resumed = aw.Study.load(place)
-    assert resumed.spec["simulator"] == {"name": "most-influential"}
+    assert resumed.spec["goal"] == "simulation"
     assert run(resumed, 2).trials().equals(run(make(), 8).trials())
+
+
+@pytest.mark.parametrize("chosen", [(aw.MostInfluential(), True), (aw.ChooseOnly(["c"]), ("c",))], ids=["all", "some"])
+def test_a_study_stored_before_simulators_had_defaults_goes_on_as_before(chosen, tmp_path):
+    place, (rule, given) = f"sqlite:///{tmp_path}/study.db", chosen
+    before = run(make(rule, goal="every-trial", storage=place), 5)
+    assert "goal" not in before.spec
+    for resumed in (make(given, storage=place), aw.Study.load(place)):
+        assert resumed.spec == before.spec
+        assert resumed._engine.parts.acquisition == before._engine.parts.acquisition
+    assert make(given).spec != before.spec
 
 
 def test_chosen_contexts_do_not_change_the_law():
@@ -232,7 +243,7 @@ class TestSomeContextsAreChosen:
         assert study._engine.observations(study._history).seen.isnan().sum() == 5
         assert study.outlook().contexts()["ambient"].between(0.1, 0.6).all()
         resumed = aw.Study.load(f"sqlite:///{tmp_path}/study.db")
-        assert resumed.spec["simulator"] == {"name": "choose-only", "variables": ["pressure"]}
+        assert resumed.spec["simulator"]["variables"] == ["pressure"]
         assert resumed.ask(n=2)[0].partial == study._history.trials[5].partial
 
     def test_a_part_that_is_given_is_kept_and_the_rest_chosen(self):

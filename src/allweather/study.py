@@ -61,7 +61,7 @@ class Study(StudyViews):
         objective: Objective | None = None,
         acquisition: Acquisition | None = None,
         surrogate: Surrogate | Callable[[Tensor, Tensor], Model] | None = None,
-        goal: Literal["every-trial", "recommendation"] | None = None,
+        goal: Literal["every-trial", "recommendation", "simulation"] | None = None,
         simulator: bool | Sequence[str] | ContextRule | None = None,
         outcomes: Mapping[str, Outcome] | None = None,
         cautious: float | None = None,
@@ -86,7 +86,8 @@ class Study(StudyViews):
             objective: what makes a decision good; by default its mean outcome.
             acquisition: how the next decision is chosen; by default an upper confidence bound of the objective.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
-            goal: `"every-trial"` if all trials count (the default), `"recommendation"` if only the last decision does.
+            goal: `"every-trial"` if all trials count (the default), `"recommendation"` if only the last decision does,
+                `"simulation"` (the default of simulators) if trials are runs of one.
             simulator: whether trials are runs of a simulator, whose context is chosen too (`trial.context`): True, the
                 names of those contexts that are chosen, or a rule such as `LargestDeviation()`.
             outcomes: what is wanted of each of several outcomes, by name: `Maximize(objective)`, `Minimize(objective)`,

@@ -13,6 +13,7 @@ RULES = [
     aw.LargestDeviation(),
     aw.MostInfluential(),
     aw.MostInfluential(samples=16),
+    aw.MostInfluential(drawn=3),
     aw.LacingValue(),
     aw.FromLaw(),
     aw.LargestGain(),
@@ -63,6 +64,17 @@ def test_averaged_tangents_give_the_covariance_with_the_objective_itself(objecti
     assert found.max() > 0.3 * reached.std()
 
 
+def test_contexts_that_are_compared_are_drawn_from_the_worst_distribution():
+    known = belief(CVaR(0.3))
+    weights = known.weights(GRID[11:12])[0]
+    rule = aw.MostInfluential(drawn=1)
+    counts = torch.stack([rule.choose(known, GRID[11]) for _ in range(400)]).bincount(minlength=len(weights))
+    assert (counts[weights == 0] == 0).all()
+    assert torch.allclose(counts.double() / 400, weights / weights.sum(), atol=0.1)
+    many = {int(aw.MostInfluential(drawn=200).choose(known, GRID[11])) for _ in range(5)}
+    assert len(many) == 1
+
+
 def test_a_lacing_value_of_var_is_between_its_bounds():
     known, decision = belief(aw.VaR(0.2)), GRID[11]
     mean, sd = (each[0] for each in known.field(decision[None]))
@@ -84,7 +96,7 @@ def test_contexts_drawn_from_the_law_follow_it():
     [
         lambda: aw.LacingValue(-1),
         lambda: aw.MostInfluential(0),
-        lambda: aw.MostInfluential(8, -1),
+        lambda: aw.MostInfluential(8, 0, -1),
         lambda: aw.LargestGain("all"),
     ],
 )

@@ -121,23 +121,30 @@ class MostInfluential(AmongLikely):
     objective and the outcome is that of the objective itself and not of a tangent (Stein's lemma), but for the noise of
     the samples: contexts count that may be among the worst, though they are not on average.
 
+    With `drawn` only so many contexts are compared, drawn by the tangent's weights: the worst distribution, or the law
+    where the objective is a mean. Contexts then differ from trial to trial as those of that distribution do, which is
+    safer where the surrogate is wrong about the function.
+
     Example:
         >>> MostInfluential(candidates=128)
-        MostInfluential(candidates=128, samples=0)
+        MostInfluential(candidates=128, samples=0, drawn=0)
     """
 
     samples: int = 0
     """Posterior samples that tangents are averaged over; 0 for the tangent at the posterior mean."""
+    drawn: int = 0
+    """Contexts compared, drawn by the tangent's weights; 0 to compare the `candidates` with the largest ones."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        require_count(self.drawn, "MostInfluential(drawn=...)", high=MOST)
         require_count(self.samples, "MostInfluential(samples=...)", high=MOST)
 
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the point where one outcome explains most of the objective's variance."""
         with torch.no_grad():
             weights = self._weights(belief, decision)
-            points = self.among(belief, weights)
+            points = self._drawn(belief, weights[0]) if self.drawn else self.among(belief, weights)
             return points[self._slopes(belief, decision, weights, belief.reference.points[points]).argmax()]
 
     def scores(self, belief: Belief, decision: Tensor, contexts: Tensor) -> Tensor:
@@ -153,6 +160,12 @@ class MostInfluential(AmongLikely):
             return belief.objective.tangent(drawn, belief.reference).nan_to_num(0.0, 0.0, 0.0).mean(0, keepdim=True)
         weights = belief.weights(decision[None])
         return weights if weights.ndim > 1 else weights[None]
+
+    def _drawn(self, belief: Belief, weights: Tensor) -> Tensor:
+        """Indices (k,) of points drawn by weights (n,)."""
+        shares = weights.abs()
+        shares = shares if float(shares.sum()) > 0 else belief.reference.weights
+        return torch.multinomial(shares.cpu(), self.drawn, replacement=True, generator=belief.generator)
 
     def _slopes(self, belief: Belief, decision: Tensor, weights: Tensor, contexts: Tensor) -> Tensor:
         slopes = belief.field.step(decision[None], weights, contexts).own(decision[None], weights)

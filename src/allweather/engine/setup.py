@@ -12,8 +12,9 @@ from allweather.engine.engine import Engine
 from allweather.engine.factory import EngineFactory, resolve_method
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
+from allweather.methods.goals import EVERY_TRIAL, SIMULATION
 from allweather.serialization import NoPlainForm, Spec, encode_space, spec_of
-from allweather.serialization.compositions import as_stored
+from allweather.serialization.compositions import as_simulated, as_stored
 from allweather.serialization.fields import PARTS
 from allweather.serialization.legacy import VERSION
 from allweather.serialization.spec import encode_study
@@ -115,9 +116,9 @@ class Setup:
             return repr(next(iter(part.values()), control))
 
     def as_stored(self, settings: Settings) -> Setup:
-        """Return this setup, given in code, with the meaning it had when version 1 stored the study."""
+        """Return this setup, given in code, with the meaning it had when the study was stored."""
         if settings.version > 1:
-            return self
+            return replace(self, composition=as_simulated(self.composition, settings.fields))
         meant = as_stored(self.composition, settings.document.get("recipe"), self.factory.law_names(self.control))
         return replace(self, composition=meant, version=1)
 
@@ -139,7 +140,8 @@ class Setup:
         new = {key: arguments.get(key) for key in CHANGED if key in fields}
         parts: dict[str, Any] = {key: new[key] for key in PARTS if key in new}
         if "goal" in fields:
-            parts["goal"] = fields["goal"] or Composition().goal
+            simulated = self.composition.simulator is not None
+            parts["goal"] = fields["goal"] or (SIMULATION if simulated else EVERY_TRIAL)
         begin: dict[str, Any] = {
             key: new[key] or () if key == "constraints" else new[key] for key in BEGIN if key in new
         }

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torch import Generator, Tensor
 
 from allweather.acquisition import Acquisition
-from allweather.acquisition.context_rules import ChooseOnly, ContextRule, MostInfluential
+from allweather.acquisition.context_rules import ChooseOnly, ContextRule
 from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
-from allweather.methods.defaults import DEFAULTS, EVERY_TRIAL, LEGACY
+from allweather.methods.defaults import CONTEXT_RULE, DEFAULTS, EVERY_TRIAL, LEGACY, SIMULATION
 from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.surrogates import BoTorch, Surrogate
@@ -85,9 +85,12 @@ class Composition:
         """Return this composition with the given parts in place of its own."""
         own = self.simulator if simulator is not False else None
         if isinstance(simulator, bool):
-            simulator = (own or MostInfluential()) if simulator else None
+            simulator = (own or CONTEXT_RULE) if simulator else None
         elif isinstance(simulator, Sequence) and not isinstance(simulator, str):
-            simulator = ChooseOnly(simulator) if own is None else ChooseOnly(simulator, own)
+            simulator = ChooseOnly(simulator, own or CONTEXT_RULE)
+        rule = own if simulator is None else simulator
+        if goal is None and rule is not None and self.goal == EVERY_TRIAL:
+            goal = SIMULATION
         return Composition(
             self.context if context is None else context,
             self.objective if objective is None else objective,
@@ -96,7 +99,7 @@ class Composition:
             self.rule,
             self.goal if goal is None else goal,
             self.origin,
-            own if simulator is None else simulator,  # type: ignore[arg-type]
+            rule,  # type: ignore[arg-type]
         )
 
     def on(self, space: Space, sign: int, controlled: bool = False) -> Parts:

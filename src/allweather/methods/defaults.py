@@ -1,6 +1,7 @@
-"""The parts of a study that its user leaves open, for each of two goals, and those of earlier releases.
+"""The parts of a study that its user leaves open, for each goal, and those of earlier releases.
 
-They were chosen by the campaign `python -m benchmarks defaults` on seeds below 100; its tables are on held-out seeds.
+They were chosen by the campaigns `python -m benchmarks defaults` and, for simulators, `python -m benchmarks simulator`
+on seeds below 100; their tables are on held-out seeds.
 """
 
 from __future__ import annotations
@@ -8,17 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
+from allweather.acquisition import UCB, Acquisition, MostInfluential, ObjectiveUCB
 from allweather.contexts import KDE, ContextModel, Empirical
 from allweather.distances import TotalVariation
-from allweather.methods.goals import EVERY_TRIAL, LEGACY, RECOMMENDATION
+from allweather.methods.goals import EVERY_TRIAL, LEGACY, RECOMMENDATION, SIMULATION
 from allweather.objectives import DRO, Expectation, Objective
 from allweather.schedules import DensityRadius
 from allweather.space import Space
 from allweather.space.variables import Context, Real, Variable
 from allweather.surrogates import GP, Surrogate
 
-__all__ = ["DEFAULTS", "EVERY_TRIAL", "LEGACY", "RECOMMENDATION", "Defaults"]
+__all__ = ["CONTEXT_RULE", "DEFAULTS", "EVERY_TRIAL", "LEGACY", "RECOMMENDATION", "SIMULATION", "Defaults"]
+
+CONTEXT_RULE = MostInfluential(samples=64, drawn=8)
+"""How contexts are chosen where nothing else is said than `simulator=True`."""
 
 
 class Defaults(NamedTuple):
@@ -38,6 +42,11 @@ def every_trial(space: Space) -> Defaults:
 def recommendation(space: Space) -> Defaults:
     """As for every trial, with a wider bound: exploring costs nothing."""
     return Defaults(_learned(space), Expectation(), ObjectiveUCB(2.0), default_surrogate())
+
+
+def simulation(space: Space) -> Defaults:
+    """As for a recommendation: runs of a simulator are experiments."""
+    return recommendation(space)
 
 
 def legacy(space: Space) -> Defaults:
@@ -64,6 +73,7 @@ def _kinds(space: Space) -> list[Variable]:
 DEFAULTS: dict[str, Callable[[Space], Defaults]] = {
     EVERY_TRIAL: every_trial,
     RECOMMENDATION: recommendation,
+    SIMULATION: simulation,
     LEGACY: legacy,
 }
 """By goal, and by release."""

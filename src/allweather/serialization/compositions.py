@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from allweather.acquisition.context_rules import ChooseOnly, MostInfluential
 from allweather.contexts import ContextModel, Known
 from allweather.methods import method
 from allweather.methods.composition import Composition, Origin
 from allweather.methods.control import Control, ControlSet, Rule
-from allweather.methods.goals import EVERY_TRIAL
+from allweather.methods.defaults import CONTEXT_RULE
+from allweather.methods.goals import EVERY_TRIAL, SIMULATION
 from allweather.serialization.checks import LIST, NUMBER, PART, WORD, NoPlainForm, explained, no_plain_form, read
 from allweather.serialization.fields import PARTS
 from allweather.serialization.legacy import GOALS, VERSION, method_defaults
@@ -51,6 +53,23 @@ def as_stored(composition: Composition, stored: Mapping[str, Any] | None, names:
     same = [key for key in PARTS if stored is not None and key in written and written[key] == stored.get(key)]
     earlier = {key: decode_part(key, written[key], key, 1) for key in same}
     return dataclasses.replace(meant, **earlier)
+
+
+def as_simulated(composition: Composition, stored: Mapping[str, Any] | None) -> Composition:
+    """Return a composition given in code with the meaning it had when simulators had no defaults of their own.
+
+    Args:
+        composition: as the code gives it now.
+        stored: the fields of the stored spec; None where the study has parts without plain form.
+    """
+    if composition.goal != SIMULATION or stored is None or stored.get("goal") != EVERY_TRIAL:
+        return composition
+    rule, earlier = composition.simulator, MostInfluential()
+    if rule == CONTEXT_RULE:
+        rule = earlier
+    elif isinstance(rule, ChooseOnly) and rule.rule == CONTEXT_RULE:
+        rule = dataclasses.replace(rule, rule=earlier)
+    return dataclasses.replace(composition, goal=EVERY_TRIAL, simulator=rule)
 
 
 def _earlier_parts(origin: Origin | None, composition: Composition) -> dict[str, Any]:

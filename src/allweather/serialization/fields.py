@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from allweather.errors import require
+from allweather.methods.goals import EVERY_TRIAL
 from allweather.serialization.checks import LIST, NUMBER, PART, TABLE, WHOLE, WORD, below, read, require_plain
 from allweather.serialization.legacy import VERSION
 
@@ -61,4 +62,6 @@ def stored_fields(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
         where: what errors call it.
     """
     found = check_fields({"version": 1, **fields}, where)
+    if "simulator" in found:  # which had no goal of its own at first
+        found.setdefault("goal", EVERY_TRIAL)
     return {key: value for key, value in found.items() if key != "storage"}

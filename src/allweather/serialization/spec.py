@@ -141,6 +141,8 @@ class Spec:
             base = decode_method(given.get("method", {}), self._at("method"), version).with_parts(goal=goal)
         if "method" in given or goal != GOALS[VERSION]:
             found["method"] = base
+        if "simulator" in given and goal is not None and "goal" in given:
+            found["goal"] = goal  # without one, that of simulators is meant
         if "control" in given:
             found["control"] = decode_control(given["control"], self._at("control"), version)
         if "outcomes" in given:
