@@ -4,6 +4,8 @@ The problem, and the settings on BoTorch's side, are those of the tutorial: minu
 a uniform environmental variable, conditional value at risk of the worst 30%, 8 Sobol points, then 20 batches of two
 from `qMultiFidelityKnowledgeGradient` with 16 fantasies, 16 points of the environment, 10 restarts of 128 raw samples.
 Ours asks for batches of two as well. One thread; CPU time of deciding, without the simulator and the recommendation.
+Results hold the points that were evaluated, and every batch has random numbers of its own, so that `--batches 3` does
+three more.
 """
 
 from __future__ import annotations
@@ -46,14 +48,18 @@ class Step(NamedTuple):
     """CPU time of deciding so far."""
     decision: float
     """Recommended, in the unit cube."""
+    points: Sequence[Sequence[float]] = ()
+    """Evaluated since the step before; empty where they are not needed to go on."""
 
 
-def botorch_steps(evaluate: Evaluate, seed: int, batches: int) -> Iterator[Step]:
-    """The loop of the tutorial, with its settings."""
-    torch.manual_seed(seed)
+def botorch_steps(evaluate: Evaluate, seed: int, batches: int, before: Sequence[Step] = ()) -> Iterator[Step]:
+    """The loop of the tutorial, with its settings; it goes on after the steps before."""
     points = draw_sobol_samples(bounds=CUBE, n=FIRST, q=1, seed=seed).squeeze(-2)
-    values, seconds, measure = evaluate(points)[:, None], 0.0, CVaR(alpha=0.7, n_w=POINTS)
-    for _ in range(batches):
+    points = torch.cat([points, *(torch.tensor(step.points, dtype=torch.float64) for step in before)])
+    seconds = before[-1].seconds if before else 0.0
+    values, measure = evaluate(points)[:, None], CVaR(alpha=0.7, n_w=POINTS)
+    for batch in range(len(before), len(before) + batches):
+        torch.manual_seed(1000 * seed + batch)
         started = time.process_time()
         model = _fitted(points, values)
         knowledge = qMultiFidelityKnowledgeGradient(
@@ -64,7 +70,7 @@ def botorch_steps(evaluate: Evaluate, seed: int, batches: int) -> Iterator[Step]
         points, values = torch.cat([points, chosen]), torch.cat([values, evaluate(chosen)[:, None]])
         final = qSimpleRegret(model=_fitted(points, values), objective=measure)
         best, _ = optimize_acqf(final, bounds=CUBE[:, :1], q=1, num_restarts=10, raw_samples=128)
-        yield Step(len(points), seconds, float(best))
+        yield Step(len(points), seconds, float(best), chosen.tolist())
 
 
 def _fitted(points: Tensor, values: Tensor) -> SingleTaskGP:
@@ -76,8 +82,10 @@ def _fitted(points: Tensor, values: Tensor) -> SingleTaskGP:
     return model
 
 
-def our_steps(evaluate: Evaluate, seed: int, batches: int) -> Iterator[Step]:
-    """A study of a simulator, from the same first points."""
+def our_steps(evaluate: Evaluate, seed: int, batches: int, before: Sequence[Step] = ()) -> Iterator[Step]:
+    """A study of a simulator, from the same first points; it takes seconds, and is not resumed."""
+    if before:
+        return
     space = aw.Space(x=aw.Real(0, 1), w=aw.Context(0, 1))
     study = aw.Study(space, context=aw.Uniform(64), objective=aw.CVaR(0.3), simulator=True, initial=1, seed=seed)
     points = draw_sobol_samples(bounds=CUBE, n=FIRST, q=1, seed=seed).squeeze(-2)
@@ -98,10 +106,10 @@ SIDES = {"allweather": our_steps, "botorch": botorch_steps}
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Run both sides once, append what they did to the file, and print the comparison."""
+    """Run both sides, append what they did to the file, and print the comparison."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks botorch_tutorial")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--batches", type=int, default=BATCHES)
+    parser.add_argument("--batches", type=int, default=BATCHES, help="further ones, at most 20 in all")
     parser.add_argument("--sides", nargs="+", default=list(SIDES))
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="only print what was run")
@@ -112,15 +120,25 @@ def main(arguments: Sequence[str] = ()) -> None:
         def evaluate(joint: Tensor) -> Tensor:
             return torch.stack([judge.problem.values(row[None, :1], row[None, 1:])[0, 0] for row in joint.detach()])
 
+        before = _before(chosen.results, side, chosen.seed)
+        further = BATCHES if side == "allweather" else min(chosen.batches, BATCHES - len(before))
         with warnings.catch_warnings(), chosen.results.open("a") as file:
             warnings.simplefilter("ignore")
-            for step in SIDES[side](evaluate, chosen.seed, chosen.batches):
+            for step in SIDES[side](evaluate, chosen.seed, further, before):
                 regret = judge.regret(torch.tensor([step.decision], dtype=torch.float64))
                 line = {"side": side, "seed": chosen.seed, "evaluations": step.evaluations}
                 line |= {"seconds": round(step.seconds, 2), "regret": float(f"{max(regret, 0.0):.4g}")}
+                line |= {"points": step.points} if step.points else {}
                 file.write(json.dumps(line) + "\n")
                 file.flush()
     print("\n".join(table(chosen.results)))
+
+
+def _before(path: Path, side: str, seed: int) -> list[Step]:
+    """The steps that a file holds, in order."""
+    found = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+    own = [each for each in found if (each["side"], each["seed"]) == (side, seed)]
+    return [Step(each["evaluations"], each["seconds"], 0.0, each.get("points", [])) for each in own]
 
 
 def table(path: Path = RESULTS) -> list[str]:
