@@ -52,7 +52,7 @@ class Transport(ABC):
         ways: dict[float, Transport] = _WAYS.setdefault(points, {})
         stamp, way = (points._version, float(points.sum())), ways.get(norm)
         if way is None or way.stamp != stamp or not torch.equal(way.sources, sources):
-            on = OnLine if points.shape[1] == 1 else Anywhere
+            on = _kind(points, sources)
             # A copy: what is remembered must not keep the points alive.
             way = ways[norm] = on(points.clone(), sources, norm, stamp)
         return way
@@ -285,6 +285,17 @@ class OnLine(Transport):
         gaps = self.line.diff()
         positive = gaps[gaps > 0]
         return float(positive.min()) if len(positive) else 1.0
+
+
+def _kind(points: Tensor, sources: Tensor) -> type[Transport]:
+    """Which way of comparing sources and points is fastest."""
+    if points.shape[1] == 1:
+        return OnLine
+    if len(sources) * len(points) <= KEPT or points.device.type != "cpu":
+        return Anywhere
+    from allweather.distances.transport_cells import Cells
+
+    return Cells
 
 
 _WAYS = WeakTensorKeyDictionary()
