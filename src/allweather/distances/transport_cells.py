@@ -17,10 +17,11 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from torch import Tensor
 
+from allweather._utils.cells import cells_of
 from allweather.distances.transport import Transport
 
 CELL = 48
-"""Points of a cell, at most."""
+"""Points of a cell, at most, and half as many at least."""
 NEIGHBOURS = 12
 """Next points by which it is seen that a point is no target."""
 
@@ -45,10 +46,8 @@ class Partition(NamedTuple):
         points: np.ndarray,  # (n, d)
         norm: float,
     ) -> Partition:
-        """Halve the points along their widest side until cells are small."""
-        cells = [np.arange(len(points))]
-        while max(map(len, cells)) > CELL:
-            cells = [half for cell in cells for half in _halves(points, cell)]
+        """Divide the points into small cells."""
+        cells = cells_of(points, np.ones(len(points)), np.arange(len(points)), 2 * len(points) // CELL)
         low, high = (np.array([end(points[cell], axis=0) for cell in cells]) for end in (np.min, np.max))
         gaps = np.maximum(np.maximum(low[:, None] - high, low - high[:, None]), 0.0)
         sizes = np.array([len(cell) for cell in cells])
@@ -135,12 +134,6 @@ class Cells(Transport):
         apart = self._neighbours[0]
         least = np.where(apart > 0, apart, np.inf).min()
         return float(least) if np.isfinite(least) else 1.0
-
-
-def _halves(points: np.ndarray, cell: np.ndarray) -> list[np.ndarray]:
-    widest = np.ptp(points[cell], axis=0).argmax()
-    ordered = cell[np.argsort(points[cell, widest], kind="stable")]
-    return [half for half in np.array_split(ordered, 2) if len(half)]
 
 
 def _distances(a: np.ndarray, b: np.ndarray, norm: float) -> np.ndarray:

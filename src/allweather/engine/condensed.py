@@ -1,4 +1,4 @@
-"""Few contexts that stand for all where worst cases take long: for the spread of objectives, not for their centre."""
+"""Few contexts that stand for all where that saves much: for the spread of objectives, not for their centre."""
 
 from __future__ import annotations
 
@@ -9,26 +9,29 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from allweather._utils.cells import cells_of
 from allweather.acquisition import Belief
 from allweather.contexts import Reference
 
 MOST = 128
-"""Contexts with weight that stand for all, and as many without."""
+"""Contexts with weight that stand for all where worst cases take long, and as many without."""
+MANY, MOST_OF_MANY = 2**14, 2048
+"""Where contexts are more than this, so many stand for all whatever the objective."""
 
 
 def condensed(belief: Belief) -> Belief | None:
-    """The same belief on few contexts where worst cases take long; None where they do not, or contexts are few.
+    """The same belief on few contexts where worst cases take long or contexts are many; None elsewhere.
 
     Args:
         belief: on all contexts.
     """
-    if not belief.objective.slow:
-        return None
     points, weights = belief.reference
-    known = _KNOWN.get(points)
-    if known is None or known[0] is not weights:
-        known = _KNOWN[points] = weights, condense(belief.reference, MOST)
-    reference = known[1]
+    if not belief.objective.slow and len(points) <= MANY:
+        return None
+    most, known = MOST if belief.objective.slow else MOST_OF_MANY, _KNOWN.get(points)
+    if known is None or known[0] is not weights or known[1] != most:
+        known = _KNOWN[points] = weights, most, condense(belief.reference, most)
+    reference = known[2]
     if reference is None:
         return None
     return replace(belief, reference=reference, bound=None)
@@ -94,20 +97,7 @@ def _cells(points: np.ndarray, masses: np.ndarray, members: np.ndarray, most: in
     """Members in at most `most` cells of equal mass; each by itself where they are few."""
     if len(members) <= 2 * most:
         return [members[place : place + 1] for place in range(len(members))]
-    cells = [members]
-    while 2 * len(cells) <= most:
-        cells = [half for cell in cells for half in _halves(points, masses, cell)]
-    return cells
-
-
-def _halves(points: np.ndarray, masses: np.ndarray, cell: np.ndarray) -> list[np.ndarray]:
-    if len(cell) < 2:
-        return [cell]
-    widest = np.ptp(points[cell], axis=0).argmax()
-    ordered = cell[np.argsort(points[cell, widest], kind="stable")]
-    total = masses[ordered].cumsum()
-    place = int(np.clip(np.searchsorted(total, total[-1] / 2), 1, len(cell) - 1))
-    return [ordered[:place], ordered[place:]]
+    return cells_of(points, masses, members, most)
 
 
 def _middle(points: np.ndarray, masses: np.ndarray, cell: np.ndarray) -> int:

@@ -16,11 +16,12 @@ import torch
 from torch import Tensor
 
 from allweather.surrogates.base import Field, Moments, Weigh
+from allweather.surrogates.coarse import MANY, Coarse
 from allweather.surrogates.gradients import BLOCK, Explained, Steepest, root
 from allweather.surrogates.gram import Gram
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.low_rank import EXACT, ROUGH, Skeletons, skeletons
-from allweather.surrogates.quadrature import Quadrature
+from allweather.surrogates.quadrature import Quadrature, Weighted
 from allweather.surrogates.step import ProductStep
 
 
@@ -63,15 +64,15 @@ class ProductField(Field):
         self._correlations = kernel.factor(self._scaled, self._anchors)  # (n, t)
         self._whole: tuple[ProductField, Tensor] | None = None
         """Of a rough field: the field at all contexts, and which of these it has."""
-        self._shared: tuple[Tensor, Tensor, Tensor] | None = None
-        """The last weights that all decisions shared: these (n,), their covariances with the data (t,), variance ()."""
+        self._shared: tuple[Tensor, Weighted] | None = None
+        """The last weights (n,) that all decisions shared, and what they come down to."""
         self._averaged: tuple[Tensor, Tensor] | None = None
         """The last weights of `mean_bound`, and the matrix (t, t) of the mean explained variance."""
 
     def rough(self, chosen: Tensor) -> ProductField:
         """The field at some contexts, on a smaller skeleton still: standard deviations to a few per cent."""
         field = copy(self)
-        for name in ("_context_slopes", "_gram", "_skeletons", "_support"):
+        for name in ("_coarse", "_context_slopes", "_gram", "_skeletons", "_support"):
             field.__dict__.pop(name, None)
         field._shared, field._averaged, field._whole = None, None, (self, chosen)
         field._scaled, field._correlations = self._scaled[chosen], self._correlations[chosen]
@@ -134,12 +135,10 @@ class ProductField(Field):
 
     def _combination(self, near: Tensor, weights: Tensor) -> Moments:
         data = self.data
-        if weights.ndim > 1:
-            with_data, variance = weights @ self._correlations, self._gram.quadratic(weights)
-        else:
-            with_data, variance = self.shared(weights)
+        with_data, for_spread, variance = self._weighted(weights) if weights.ndim > 1 else self.shared(weights)
         at_data = near * with_data  # (b, t) covariances with the data
-        explained = (at_data @ data.unroot.T).square().sum(-1)
+        spread = at_data if for_spread is with_data else near * for_spread
+        explained = (spread @ data.unroot.T).square().sum(-1)
         mean = data.shift * weights.sum(-1) + data.scale * (data.mean * weights.sum(-1) + at_data @ data.weights)
         return Moments(mean, data.scale * root(data.kernel.outputscale * variance, explained))
 
@@ -191,14 +190,31 @@ class ProductField(Field):
         """In closed form, on the CPU."""
         if weights.device.type != "cpu":
             return None
-        with_data, variance = self.shared(weights) if width else (weights @ self._correlations, 0.0)
-        return Quadrature.of(self.data, with_data, float(weights.sum()), float(variance), width)
+        if width:
+            return Quadrature.of(self.data, self.shared(weights), float(weights.sum()), width)
+        nothing = weights.new_zeros(())
+        with_data = weights @ self._correlations
+        return Quadrature.of(self.data, Weighted(with_data, with_data, nothing), float(weights.sum()), width)
 
-    def shared(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """What weights (n,) of all decisions come down to: correlations with the data (t,), prior variance ()."""
+    def shared(self, weights: Tensor) -> Weighted:
+        """What weights (n,) of all decisions come down to."""
         if self._shared is None or self._shared[0] is not weights:
-            self._shared = weights, weights @ self._correlations, self._gram.quadratic(weights)
-        return self._shared[1:]
+            self._shared = weights, self._weighted(weights)
+        return self._shared[1]
+
+    def _weighted(self, weights: Tensor) -> Weighted:
+        """What weights (n,) or (b, n) come down to."""
+        with_data = weights @ self._correlations
+        if self._coarse is None:
+            return Weighted(with_data, with_data, self._gram.quadratic(weights))
+        return Weighted(with_data, *self._coarse.spread(weights))
+
+    @cached_property
+    def _coarse(self) -> Coarse | None:
+        """Fewer contexts for the deviation of sums, where there are very many."""
+        if len(self._scaled) <= MANY:
+            return None
+        return Coarse.of(self.data.kernel.factor, self._scaled, self._anchors)
 
     @cached_property
     def _gram(self) -> Gram:

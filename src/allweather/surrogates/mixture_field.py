@@ -44,9 +44,10 @@ class MixtureField(Field):
         if weights.ndim > 1:
             return _mixed(*_stacked([field.combination(decisions, weights) for field in self._fields]))
         bound = [field.shared(weights) for field in self._fields]
-        with_data, variance = (torch.stack(part) for part in zip(*bound, strict=True))  # (k, t), (k,)
-        at_data = self._near(decisions) * with_data[:, None]  # (k, b, t)
-        explained = (at_data @ self._unroots.mT).square().sum(-1)
+        with_data, for_spread, variance = (torch.stack(part) for part in zip(*bound, strict=True))  # (k, t) twice, (k,)
+        near = self._near(decisions)  # (k, b, t)
+        at_data = near * with_data[:, None]
+        explained = ((near * for_spread[:, None]) @ self._unroots.mT).square().sum(-1)
         total, (shift, scale) = weights.sum(), self._units
         means = shift * total + scale * (self._means[:, None] * total + (at_data @ self._weights[..., None])[..., 0])
         prior = (self._outputscales * variance)[:, None]

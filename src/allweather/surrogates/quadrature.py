@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from allweather.surrogates.fields import Data
+
+
+class Weighted(NamedTuple):
+    """What the weights of contexts come down to, for all decisions."""
+
+    with_data: Tensor
+    """(..., t) correlations of the weighted contexts with those of the data."""
+    for_spread: Tensor
+    """(..., t) the same for the standard deviation, from fewer contexts where there are very many."""
+    variance: Tensor
+    """(...,) of the weighted sum, in units of the prior variance at one point."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +42,7 @@ class Quadrature:
     decisions: np.ndarray
     """(t, d_x) of the data, divided by them."""
     correlations: np.ndarray
-    """(t,) of the weighted contexts with the data, times the outputscale."""
+    """(t,) of the weighted contexts with the data, times the outputscale, for the deviation."""
     pull: np.ndarray
     """(t,) what a correlation of the decisions adds to the mean."""
     constant: float
@@ -46,31 +57,29 @@ class Quadrature:
     def of(
         cls,
         data: Data,
-        with_data: Tensor,  # (t,)
+        weighted: Weighted,
         total: float,
-        variance: float,
         width: float,
     ) -> Quadrature:
         """The bound of a weighted mean.
 
         Args:
             data: the posterior.
-            with_data: correlations of the weighted contexts with those of the data.
-            total: sum of the weights.
-            variance: of the weighted mean, in units of the prior variance at one point.
+            weighted: the contexts.
+            total: sum of their weights.
             width: of the confidence bound.
         """
         kernel, scale = data.kernel, data.scale
-        correlations = float(kernel.outputscale) * with_data.numpy()
+        prior = float(kernel.outputscale)
         return cls(
             kernel.factor,
             kernel.lengthscales[: kernel.split].numpy(),
             kernel.scaled(data.points)[0].numpy(),
-            correlations,
-            scale * correlations * data.weights.numpy(),
+            prior * weighted.for_spread.numpy(),
+            scale * prior * (weighted.with_data * data.weights).numpy(),
             total * (data.shift + scale * data.mean),
             scale * data.unroot.numpy() if width else None,
-            scale**2 * float(kernel.outputscale) * variance,
+            scale**2 * prior * float(weighted.variance),
             width,
         )
 
