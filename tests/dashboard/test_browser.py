@@ -3,6 +3,7 @@
 import re
 import sys
 from contextlib import contextmanager
+from itertools import combinations
 
 import pytest
 from tests.dashboard.browsers import drawn, launched, watched
@@ -16,6 +17,7 @@ UNNAMED = """() => [...document.querySelectorAll("input:not([type=hidden]), sele
     .filter(f => !f.labels.length && !f.getAttribute("aria-label") && !f.textContent.trim()).map(f => f.outerHTML)"""
 TOKEN = "a-token-of-many-characters"
 CONTEXT = "input[name='context:demand']"
+PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +117,40 @@ def test_the_check_appears_once_there_are_enough_outcomes(url, page):
         drawn(page, "check")
         figure.get_by_text("of 5 outcomes lie in their 90% interval").wait_for()
         page.locator("#recommendation", has_text="Possible gain").wait_for()
+        page.goto("about:blank")  # or it looks for news while the server ends
+
+
+BLEND = """
+name = "blend"
+seed = 1
+
+[variables]
+oil = { lower = 0, upper = 10, unit = "kg of the second pressing" }
+salt = { lower = 0, upper = 1 }
+demand = { lower = 0, upper = 1, context = true }
+"""
+TEXTS = """() => [...document.querySelectorAll("#figure-policy :is(.annotation-text, [class$=title])")]
+    .filter(each => each.tagName === "text").map(each => each.getBoundingClientRect())
+    .map(({ left, right, top, bottom }) => [left, right, top, bottom])"""
+
+
+def test_on_a_phone_no_text_of_a_figure_covers_another_or_leaves_the_screen(url, chromium):
+    made(url, BLEND)
+    rows = [{"oil": 2 * k % 10, "salt": 0.3 * k % 1, "demand": 0.2 * k % 1, "value": -k % 3} for k in range(4)]
+    with serving(url) as server, server.client() as client, watched(chromium, viewport=PHONE) as page:
+        client.post("/api/v1/studies/blend/trials", json={"rows": rows})
+        page.goto(f"{server.address}/studies/blend#figure-policy")
+        drawn(page, "policy")
+        texts = page.evaluate(TEXTS)
+        assert len(texts) == 6  # of two panels: the title, and those of the axes
+        for one, other in combinations(texts, 2):
+            apart = one[0] >= other[1] or other[0] >= one[1] or one[2] >= other[3] or other[2] >= one[3]
+            assert apart, (one, other)
+        point = page.locator("#figure-policy .points path").first.bounding_box()
+        page.mouse.move(point["x"] + 9, point["y"] + 9)
+        page.mouse.move(point["x"] + point["width"] / 2, point["y"] + point["height"] / 2)
+        label = page.locator("#figure-policy .hoverlayer .hovertext").first.bounding_box()
+        assert 0 <= label["x"] <= label["x"] + label["width"] <= PHONE["width"]
         page.goto("about:blank")  # or it looks for news while the server ends
 
 

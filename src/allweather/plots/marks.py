@@ -64,6 +64,8 @@ class Dots(_Points):
     """Text of each point, shown on hover."""
     labelled: bool = False
     """Whether the texts are written beside the points."""
+    below: bool = False
+    """Whether they are written below the points, where a line through these rises, and not above."""
 
 
 @dataclass(frozen=True, eq=False)

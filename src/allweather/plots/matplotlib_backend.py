@@ -99,7 +99,8 @@ def _(mark: Dots, axis: Any) -> None:
     inside = {"markerfacecolor": "white"} if mark.symbol == "ring" else {}
     axis.plot(x, y, SYMBOLS[mark.symbol], color=mark.colour, markersize=5, label=_text(mark.name), **inside)
     for at, up, said in zip(x, y, mark.texts if mark.labelled else (), strict=False):
-        axis.annotate(_text(said), (at, up), (4, 5), textcoords="offset points", ha="left", fontsize=8)
+        apart = (4, -12 if mark.below else 5)
+        axis.annotate(_text(said), (at, up), apart, textcoords="offset points", ha="left", fontsize=8)
 
 
 @_draw.register

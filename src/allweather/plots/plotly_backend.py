@@ -132,7 +132,7 @@ def _(mark: Dots, drawn: go.Figure, place: tuple[int, int]) -> list[Any]:
             name=_text(mark.name),
             marker=style,
             text=said,
-            textposition="top right",
+            textposition="bottom right" if mark.below else "top right",
             cliponaxis=False,
             hovertemplate=hover,
         )
@@ -195,8 +195,11 @@ def _axes(drawn: go.Figure, panel: Panel, row: int, column: int) -> None:
 
 
 def _headroom(panel: Panel) -> dict[str, Any]:
-    """Return the option that keeps labels of points, which are above them, out of the panel's title."""
-    if not any(isinstance(mark, Dots) and mark.labelled for mark in panel.marks):
+    """Return the option that keeps labels of points within the panel."""
+    labelled = [mark for mark in panel.marks if isinstance(mark, Dots) and mark.labelled]
+    if not labelled:
         return {}
     heights = [float(each) for mark in panel.marks if isinstance(mark, Line | Dots) for each in mark.y]
-    return {"autorangeoptions": {"include": max(heights) + 0.15 * (max(heights) - min(heights))}}
+    low, high = min(heights), max(heights)
+    room = 0.15 * (high - low)
+    return {"autorangeoptions": {"include": low - room if labelled[0].below else high + room}}

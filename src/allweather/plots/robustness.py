@@ -109,7 +109,8 @@ def _objective_marks(outlook: Outlook, radii: np.ndarray, target: float | None) 
     points = {"no shift": (0.0, mean), f"radius {format_value(radius)}": (radius, robust)}
     texts = [f"{name}: {format_value(value)}" for name, (_, value) in points.items()]
     x, y = zip(*points.values(), strict=True)
-    yield Dots(x, y, "mean without shift, and at the radius", VERMILLION, "diamond", texts, labelled=True)
+    name = "mean without shift, and at the radius"
+    yield Dots(x, y, name, VERMILLION, "diamond", texts, labelled=True, below=sign < 0)
 
 
 def _target(outlook: Outlook, target: float | None, mean: float, robust: float) -> float:

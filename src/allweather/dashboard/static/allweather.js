@@ -18,16 +18,22 @@
 
   const objectiveQuery = () => new URLSearchParams(objectiveForm ? new FormData(objectiveForm) : "");
 
-  // Narrow screens get smaller fonts, and long titles wrap.
+  // Narrow screens get smaller fonts, long titles wrap, and labels point inward.
   const wrapped = (text) => text.replace(/(.{20,34}) /g, "$1<br>");
   const inward = (trace, _, all) => {
     if (!(trace.mode || "").includes("text")) return;
     const across = all.filter((each) => each.xaxis === trace.xaxis).flatMap((each) => each.x || []).filter(Number.isFinite);
     const middle = (Math.min(...across) + Math.max(...across)) / 2;
-    trace.textposition = trace.x.map((x) => (x > middle ? "top left" : "top right"));
+    const [side] = trace.textposition.split(" ");
+    trace.textposition = trace.x.map((x) => `${side} ${x > middle ? "left" : "right"}`);
+  };
+  // A name beside what is said would leave a narrow screen.
+  const together = (trace) => {
+    trace.hovertemplate = (trace.hovertemplate || "").replace(/<extra>(.+)<\/extra>$/, "<br>$1<extra></extra>");
   };
   const narrow = ({ data, layout }) => {
     data.forEach(inward);
+    data.filter((trace) => trace.hovertemplate).forEach(together);
     layout.font = { ...layout.font, size: 11 };
     (layout.annotations || []).forEach((each) => Object.assign(each, { text: wrapped(each.text), font: { size: 12 } }));
     const titles = Object.keys(layout).filter((name) => /^xaxis/.test(name)).map((name) => layout[name].title || {});
@@ -40,7 +46,8 @@
 
   // Remove unused space below the legend.
   const fit = async (plot) => {
-    const lowest = [...plot.querySelectorAll(".legend .bg, .xtitle, .xtick")].map((each) => each.getBoundingClientRect().bottom);
+    const parts = plot.querySelectorAll('.legend .bg, [class^="x"][class$="title"], [class^="x"][class$="tick"]');
+    const lowest = [...parts].map((each) => each.getBoundingClientRect().bottom);
     const spare = Math.floor(plot.getBoundingClientRect().bottom - Math.max(...lowest)) - 12;
     const { height, margin } = plot.layout;
     if (lowest.length && spare > 8) await window.Plotly.relayout(plot, { height: height - spare, "margin.b": margin.b - spare });
