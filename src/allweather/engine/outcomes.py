@@ -153,7 +153,10 @@ class OutcomesEngine(Engine):
             past = self._of(history, name)
             if len(past.observations):
                 generator = self.generator(ASK, len(history.trials))
-                belief = engine.belief(past, engine.posterior(past), engine.parts, generator, situation)
+                posterior = engine.posterior(past)
+                belief = engine.belief(past, posterior, engine.parts, generator, situation)
+                if self.cautious is not None and self.outcomes[name].constrains:  # few data do not settle the model
+                    belief = replace(belief, averaged=engine.averaged(past, posterior))
                 found[name] = self._shared(belief, found, self._own(name, ASK, len(history.trials)))
         return found
 
