@@ -42,6 +42,8 @@ FIRST, DECISIONS, POINTS, JUDGED = 4, 5, 32, 512
 PROBABILITY, RANGE = 0.9, 0.7
 ERROR = 0.1 / RANGE
 """Standard deviation of the error, as a share of the variable's range."""
+SD = 0.003
+"""Standard error of the outcomes, which have none: as small a part of their spread as the noise on BoTorch's side."""
 CORNER = torch.tensor([-14.1951, -3.1887], dtype=torch.float64)
 CUBE = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
 RESULTS = Path(__file__).parent / "results" / "mars_tutorial.jsonl"
@@ -103,26 +105,30 @@ def our_steps(seed: int, count: int) -> Iterator[Step]:
     """A study with the error as a context, from the same first points."""
     study = aw.Study(
         aw.Space(x=aw.Real(0, 1), slip=aw.Context(-0.5, 0.5)),
-        method=aw.method("mars", level=1 - PROBABILITY),
+        method=aw.method("mars", level=1 - PROBABILITY, reference_point=CORNER.tolist()),
         context=aw.Known(scipy.stats.norm(0, ERROR), samples=POINTS),
         surrogate=InputNoise({"slip": "x"}),
         outcomes={name: aw.Maximize(aw.VaR(1 - PROBABILITY)) for name in ("first", "second")},
-        initial=1,
+        initial=FIRST,
         seed=seed,
     )
     points = draw_sobol_samples(bounds=CUBE, n=FIRST, q=1, seed=seed).squeeze(-2)
-    rows = [(float(x), evaluate(x[None])[0].tolist()) for x in points]
-    study.add([{"x": x, "slip": 0.0, "first": first, "second": second} for x, (first, second) in rows])
+    for x in points:
+        _tell(study, study.ask(), x)
     for _ in range(count):
         started = time.process_time()
         trial = study.ask()
         seconds = time.process_time() - started
         chosen = torch.tensor([[trial.decision["x"]]], dtype=torch.float64)
-        study.tell(
-            trial, dict(zip(("first", "second"), evaluate(chosen)[0].tolist(), strict=True)), context={"slip": 0.0}
-        )
+        _tell(study, trial, chosen[0])
         points = torch.cat([points, chosen])
         yield points, seconds
+
+
+def _tell(study: aw.Study, trial: aw.Trial, decision: Tensor) -> None:
+    """Report a decision (1,) that was carried out without error, and measured without noise as BoTorch's side knows."""
+    values = dict(zip(("first", "second"), evaluate(decision[None])[0].tolist(), strict=True))
+    study.tell(trial, values, sd=dict.fromkeys(values, SD), context={"slip": 0.0}, decision={"x": float(decision)})
 
 
 SIDES: dict[str, Callable[[int, int], Iterator[Step]]] = {"allweather": our_steps, "botorch": botorch_steps}

@@ -10,13 +10,13 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.acquisition.scalarisation import chebyshev, objective_units, random_weights
+from allweather.acquisition.scalarisation import chebyshev, random_weights, reference_corner
 from allweather.errors import MOST, InvalidInput, require, require_count, require_number
 from allweather.objectives import VaR
 
 FEATURES = 256
 """Random cosines of each sample's prior part."""
-SMOOTH = 0.01
+SMOOTH = 1e-4
 """The improvement begins this softly, in units of the scalarisation."""
 
 
@@ -38,11 +38,16 @@ class MARS(Acquisition):
     """Probability of doing worse; one less the paper's alpha."""
     samples: int = 32
     """Posterior samples."""
+    reference_point: tuple[float, ...] | None = None
+    """What outcomes shall exceed, in their order, times -1 where they are minimized; a little below what was tried
+    if None."""
 
     def __post_init__(self) -> None:
         require_number(self.level, "MARS(level=...)", above=0)
         require(self.level < 1, "MARS(level=...)", "be below 1", self.level)
         require_count(self.samples, "MARS(samples=...)", low=2, high=MOST)
+        if self.reference_point is not None:
+            object.__setattr__(self, "reference_point", tuple(float(each) for each in self.reference_point))
 
     def build(self, belief: Belief) -> Score:
         """Refuse a single outcome."""
@@ -56,14 +61,17 @@ class MARS(Acquisition):
             beliefs: about each outcome, with a common reference.
             tried: (k, d_x) decisions to improve on, one at least.
         """
+        given = self.reference_point
+        fits = given is None or len(given) == len(beliefs)
+        require(fits, "MARS(reference_point=...)", f"be {len(beliefs)} numbers, one for each outcome", given)
         reference, generator = beliefs[0].reference, beliefs[0].generator
-        ideal, units = objective_units(beliefs, tried)
+        corner, units = reference_corner(beliefs, tried, self.reference_point)
         weights, risk = random_weights(len(beliefs), generator), VaR(self.level)
         drawn = [each.surrogate.paths(reference.points, self.samples, generator, FEATURES) for each in beliefs]
 
         def values(decisions: Tensor) -> Tensor:
             outcomes = torch.stack([paths(decisions) for paths in drawn], -1)  # (samples, b, n, m)
-            return risk(chebyshev((outcomes - ideal) / units, weights), reference)
+            return risk(chebyshev((outcomes - corner) / units, weights), reference)
 
         with torch.no_grad():
             best = torch.cat([values(block) for block in tried.split(64)], 1).amax(1)

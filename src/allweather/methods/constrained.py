@@ -5,6 +5,8 @@ Each docstring says which outcomes it is about, and what differs from the paper.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from allweather.acquisition import MARS, UCB, LargestDeviation, LowestBound
 from allweather.contexts import ContextModel, Uniform
 from allweather.methods.composition import Composition
@@ -60,7 +62,12 @@ def carbo(width: float = 2.0, contexts: int = 64) -> Composition:
 
 
 @named
-def mars(level: float = 0.1, samples: int = 32, context: ContextModel | None = None) -> Composition:
+def mars(
+    level: float = 0.1,
+    samples: int = 32,
+    context: ContextModel | None = None,
+    reference_point: Sequence[float] | None = None,
+) -> Composition:
     """The value at risk of random scalarisations of several outcomes (Daulton et al. 2022, MARS).
 
     For `outcomes={"gain": Maximize(VaR(level)), "waste": Minimize(VaR(level))}`. Decisions are chosen as in the paper,
@@ -72,5 +79,7 @@ def mars(level: float = 0.1, samples: int = 32, context: ContextModel | None = N
         level: probability of doing worse; one less the paper's alpha.
         samples: of the posterior.
         context: the law of the contexts; learned if None.
+        reference_point: what outcomes shall exceed, in their order, times -1 where they are minimized.
     """
-    return Composition(context, None, MARS(level, samples), MATERN)
+    point = None if reference_point is None else tuple(reference_point)
+    return Composition(context, None, MARS(level, samples, point), MATERN)
