@@ -13,6 +13,7 @@ from benchmarks import (
     cautious,
     constraints,
     constraints_page,
+    contexts,
     control,
     default_ask,
     defaults,
@@ -54,12 +55,14 @@ CAMPAIGNS = {
     "soak": soak.main,
     "gpu": gpu.main,
     "stages": stages.main,
+    "contexts": contexts.main,
 }
 ALL = {
     "asks": asks.main,
     "ask_growth": ask_growth.main,
     "default_ask": default_ask.main,
     "stages": stages.main,
+    "contexts": contexts.main,
     "methods": methods.main,
     "objectives": objectives.main,
     "control": control.main,
