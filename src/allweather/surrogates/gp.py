@@ -128,8 +128,8 @@ class GP(Surrogate):
         """The posterior at the best hyperparameters found, or averaged over some where data are few."""
         if not len(observations):
             raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
-        place, start = self._place(observations, start)
-        return self.resume(observations, self._fitted(observations, start, place)[0])
+        place, start, fitted = self._place(observations, start)
+        return self.resume(observations, fitted or self._fitted(observations, start, place)[0])
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
@@ -152,17 +152,19 @@ class GP(Surrogate):
         inner = self._mixed(warped, fitted, self.interval_draws, t / max(t - self._unknowns(observations), t / 3))
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
-    def _place(self, observations: Observations, start: Hyperparameters | None) -> tuple[str, Hyperparameters | None]:
-        """What outcomes are transformed around, or nothing, and where the fit starts.
+    def _place(
+        self, observations: Observations, start: Hyperparameters | None
+    ) -> tuple[str, Hyperparameters | None, Hyperparameters | None]:
+        """What outcomes are transformed around, or nothing, where the fit starts, and the fit where it is done already.
 
         Of many outcomes some are looked at, with few steps of each fit, and only places away from the heavy tail. Once
         there are some tens of outcomes the last choice holds, and is reviewed now and then.
         """
         t, places = len(observations), self._places(observations.values)
         if start is not None and t >= SETTLED and t % SETTLED and start.warp in ("", *places):
-            return start.warp, start
+            return start.warp, start, None
         if not places:
-            return "", start
+            return "", start, None
         some = observations.rows(_some(t, COMPARED))
         steps = ROUGHLY if len(some) < t else None
         compared = places_for(observations.values) if steps else places
@@ -171,7 +173,7 @@ class GP(Surrogate):
         reached[""] += GAINED * len(some)
         place = max(reached, key=reached.__getitem__)
         place = place if _warped(observations, place)[1] is not None else ""
-        return place, fits[place][0] if steps else start
+        return (place, fits[place][0], None) if steps else (place, start, fits[place][0])
 
     def _fitted(
         self, observations: Observations, start: Hyperparameters | None, place: str, steps: int | None = None
