@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import tempfile
@@ -44,6 +45,8 @@ light = { lower = 0, upper = 1 }
 rain = { lower = 0, upper = 1, context = true }
 """
 WIDTHS = {"wide": (1280, 900), "phone": (390, 844)}
+PATIENCE = 600_000
+"""Milliseconds that a figure may take, on a busy machine."""
 
 
 def fill(storage: str) -> None:
@@ -99,6 +102,7 @@ def pages(folder: str | Path, storage: str) -> list[Path]:
 
 def _taken(browser: Browser, size: tuple[int, int], address: str, folder: Path, width: str, which: str) -> Path:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(address + PAGES.get(which, "/login"))
     _settled(page, which)
@@ -110,7 +114,6 @@ def _taken(browser: Browser, size: tuple[int, int], address: str, folder: Path, 
 
 
 PAGES = {
-    "studies": "/",
     "study": "/studies/kiosk",
     "control": "/studies/farm",
     "trials": "/studies/kiosk/trials",
@@ -119,7 +122,9 @@ PAGES = {
     "api": "/api/docs",
     "new": "/new",
     "add": "/studies/kiosk/add",
+    "studies": "/",
 }
+"""The list of studies comes last, when their recommendations have been computed."""
 
 
 def _settled(page: Page, which: str) -> None:
@@ -143,6 +148,8 @@ def _squeezed(path: Path) -> None:
 
 
 if __name__ == "__main__":
+    images = Path(__file__).resolve().parent / "images"
     with tempfile.TemporaryDirectory() as place:
-        fill(f"sqlite:///{place}/studies.db")
-        pages(Path(__file__).parent / "images", f"sqlite:///{place}/studies.db")
+        os.chdir(place)  # the pages show the database's address
+        fill("sqlite:///studies.db")
+        pages(images, "sqlite:///studies.db")

@@ -200,6 +200,7 @@ def _headroom(panel: Panel) -> dict[str, Any]:
     if not labelled:
         return {}
     heights = [float(each) for mark in panel.marks if isinstance(mark, Line | Dots) for each in mark.y]
+    heights += [float(mark.at) for mark in panel.marks if isinstance(mark, Rule) and mark.axis == "y"]
     low, high = min(heights), max(heights)
     room = 0.15 * (high - low)
     return {"autorangeoptions": {"include": low - room if labelled[0].below else high + room}}
