@@ -144,13 +144,13 @@ def soak(url, folder, minutes, workers, seed=0):
             pause = time.time() + RESTART
             page.end(source.choice([signal.SIGTERM, signal.SIGKILL]))
             backups.append(_begin((_back_up, url, folder)))
-    kills, crashes = crowd.kills, _finish([*crowd.running, *visitors, *backups], crowd.ended, [page, steady])
+    kills, trouble = crowd.kills, _finish([*crowd.running, *visitors, *backups], crowd.ended, [page, steady])
     cores = _processor_time() / (time.time() - began)
     visited = [json.loads(path.read_text()) for path in folder.glob("visitor-*.json")]
-    errors = [error for each in visited for error in each["errors"]]
+    errors = [*trouble, *(error for each in visited for error in each["errors"])]
     done = {"kills": kills, "refused": crowd.ended[REFUSED], "workers": len(jobs), "restarts": page.restarts}
     done |= {"requests": sum(each["requests"] for each in visited), "backups": len(backups), "cores": round(cores, 2)}
-    wrong = {"errors": crashes + len(errors), "examples": errors[:5]}
+    wrong = {"errors": len(errors), "examples": errors[:5]}
     grown = {f"{name}_memory_growth": growth(each) for name, each in memory.items()}
     size = {f"{name}_megabytes": round(max(each)) for name, each in memory.items()}
     return {**compare(url, folder), **done, **wrong, **grown, **size}
@@ -164,7 +164,7 @@ def _give_up(pages):
 
 
 def _finish(processes, ended, pages):
-    """Wait for all processes, and return how many did not end as they should."""
+    """Wait for all processes, and return what did not end as it should."""
     for process in processes:
         process.join(120)
         if process.exitcode is None:
@@ -173,9 +173,9 @@ def _finish(processes, ended, pages):
         ended[process.exitcode] += 1
     for each in pages:
         each.close()
-    return sum(each.crashes for each in pages) + sum(
-        count for code, count in ended.items() if code not in (0, REFUSED, -signal.SIGKILL)
-    )
+    trouble = [said for each in pages for said in each.trouble]
+    wrong = {code: count for code, count in ended.items() if code not in (0, REFUSED, -signal.SIGKILL)}
+    return trouble + [f"a process ended with exit code {code}" for code, count in wrong.items() for _ in range(count)]
 
 
 def _processor_time():

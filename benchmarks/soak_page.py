@@ -1,6 +1,7 @@
 """The pages of a soak, and those who visit them."""
 
 import json
+import math
 import os
 import re
 import select
@@ -11,6 +12,8 @@ import time
 from benchmarks.soak_notes import current, note
 from benchmarks.soak_verdict import nature, page_study
 
+PATIENCE = 180
+"""Seconds in which a page ends when it is told to, also on a busy machine."""
 PAGED, VISITORS, REQUESTS = 120, 4, 240
 """Trials of a study that visitors carry out before the next one begins, the number of visitors, and the requests that
 they make in a minute together, if they are answered in time."""
@@ -20,12 +23,12 @@ class Page:
     """The dashboard in a process of its own; its address is in a file, for those who use it."""
 
     def __init__(self, url, address):
-        self.url, self.address, self.restarts, self.crashes, self.ended = url, address, 0, 0, None
+        self.url, self.address, self.restarts, self.trouble, self.ended = url, address, 0, [], None
         self.start()
         while not self.ready:
             time.sleep(0.1)
             self.follow()
-        assert not self.crashes, "the page did not start"
+        assert not self.trouble, "the page did not start"
 
     def start(self):
         """Start the page on a free port; `follow` notes the address once it is known."""
@@ -40,12 +43,16 @@ class Page:
 
     def follow(self):
         """Note the address of a page that has started, and start one that has ended."""
-        if self.process.poll() is not None:
-            self.restarts, self.crashes = self.restarts + 1, self.crashes + (self.ended is None)
+        code = self.process.poll()
+        if code is not None:
+            self.restarts += 1
+            if self.ended is None:
+                self.trouble.append(f"{self.address.name} ended by itself, with exit code {code}")
             self.process.stdout.close()
             self.start()
-        elif self.ended is not None and time.time() > self.ended + 60:
-            self.crashes += 1  # it does not end
+        elif self.ended is not None and time.time() > self.ended + PATIENCE:
+            self.trouble.append(f"{self.address.name} did not end within {PATIENCE} s")
+            self.ended = math.inf
             self.process.kill()
         elif not self.ready and select.select([self.process.stdout], [], [], 0)[0]:
             found = re.search(r"http://[^\"]+", self.process.stdout.readline())

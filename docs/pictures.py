@@ -16,6 +16,7 @@ import torch
 from playwright.sync_api import Browser, sync_playwright
 
 import allweather as aw
+from allweather.plots.applicable import absent_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -70,7 +71,8 @@ def campaign() -> object:
 def figures(browser: Browser) -> None:
     """Every figure as it is seen on a screen."""
     study = stall()
-    drawn = {name: draw(study) for name, draw in aw.plots.STUDY_FIGURES.items() if name != "frontier"}
+    without = absent_figures(study.spec, controlled=False, has_contexts=True)
+    drawn = {name: draw(study) for name, draw in aw.plots.STUDY_FIGURES.items() if name not in without}
     drawn["frontier"] = aw.plots.frontier(farm())
     drawn["comparison"] = aw.plots.comparison(campaign())
     with tempfile.TemporaryDirectory() as folder:

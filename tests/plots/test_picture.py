@@ -41,6 +41,14 @@ def test_every_mark_is_drawn_on_both():
     assert [tick.get_text() for tick in axes[1].get_xticklabels()] == ["a", "plain"]
 
 
+@pytest.mark.parametrize(("below", "side"), [(False, "top right"), (True, "bottom right")])
+def test_labels_of_points_have_room_within_the_panel(below, side):
+    dots = Dots([0, 1], [2, 4], "dots", texts=["a", "b"], labelled=True, below=below)
+    drawn = Picture("", "", (Panel("", "x", "y", (dots, Rule(0, "lowest", axis="y"))),)).plotly()
+    assert drawn.data[0].textposition == side
+    assert drawn.layout.yaxis.autorangeoptions.include == pytest.approx(-0.6 if below else 4.6)
+
+
 def test_texts_are_shown_as_they_are(tmp_path):
     picture = every_mark(HOSTILE)
     for kind in ("html", "json", "svg", "png", "pdf"):
