@@ -40,6 +40,9 @@ PLAY = 3
 class ControlledEngine:
     """Engines for every control set, which share one surrogate."""
 
+    _simulator: ContextRule | None = None
+    """How the variables that a set leaves are chosen, where they can be."""
+
     def __init__(
         self,
         composition: Composition,
