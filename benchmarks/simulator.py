@@ -248,13 +248,13 @@ def verdicts(results: Sequence[Mapping[str, Any]], seeds: range = SEEDS) -> list
     if not whole.pairs:
         return []
     met = "met" if whole.value <= HALF else "not met"
-    worse = [
-        f"{name} {found}"
-        for name in OBJECTIVES
-        if (found := ratio(own, "default", REFERENCE, -1, name)).pairs > 2 and np.log(found.value) > 2 * found.error
-    ]
+    found = {name: ratio(own, "default", REFERENCE, -1, name) for name in OBJECTIVES}
+    known = {name: each for name, each in found.items() if each.pairs > 2}  # fewer say nothing about their error
+    worse = [f"{name} {each}" for name, each in known.items() if np.log(each.value) > 2 * each.error]
+    planned = len(OBJECTIVES) * len(seeds)
     return [
-        f"regret of the default against contexts drawn from the law, of {whole.pairs} pairs: {whole}, "
-        f"target {HALF:.2f} {met}",
-        f"worse by more than two standard errors: {'; '.join(worse) or 'none'}",
+        f"regret of the default against contexts drawn from the law, of {whole.pairs} pairs of {planned} planned: "
+        f"{whole}, target {HALF:.2f} {met}",
+        f"worse by more than two standard errors, of {len(known)} problems with three seeds or more: "
+        f"{'; '.join(worse) or 'none'}",
     ]
