@@ -220,7 +220,7 @@ class ChooseOnly(ContextRule):
 
     Example:
         >>> ChooseOnly(("pressure",)).rule
-        MostInfluential(candidates=256)
+        MostInfluential(candidates=256, samples=0, drawn=0)
     """
 
     variables: Sequence[str]
