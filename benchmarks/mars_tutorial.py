@@ -42,8 +42,8 @@ FIRST, DECISIONS, POINTS, JUDGED = 4, 5, 32, 512
 PROBABILITY, RANGE = 0.9, 0.7
 ERROR = 0.1 / RANGE
 """Standard deviation of the error, as a share of the variable's range."""
-SD = 0.003
-"""Standard error of the outcomes, which have none: as small a part of their spread as the noise on BoTorch's side."""
+SD = 0.03
+"""Standard error of the outcomes, which have none: hardly more than the least that BoTorch models allow."""
 CORNER = torch.tensor([-14.1951, -3.1887], dtype=torch.float64)
 CUBE = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
 RESULTS = Path(__file__).parent / "results" / "mars_tutorial.jsonl"
