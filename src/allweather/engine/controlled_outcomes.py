@@ -62,7 +62,7 @@ class ControlledOutcomes(ControlledEngine):
         pasts = {name: self._of(history, name) for name in self.outcomes}
         known = all(len(past.observations) for past in pasts.values())
         if len(history.complete) < self.whole.initial or not known:
-            return self._first(ledger, history)._replace(fits=dict.fromkeys(self.outcomes))
+            return self._first(ledger, pasts[self.wanted])._replace(fits=dict.fromkeys(self.outcomes))
         number = len(history.trials)
         fitted = {name: self.engines[name].whole.posterior(past) for name, past in pasts.items()}
         aware = {
