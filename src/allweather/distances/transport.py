@@ -5,8 +5,7 @@ j. We keep the plan of a lam that costs more than the radius and that of a lam t
 targets, and is settled where these are the same. If sources had no other targets, the lam at which the cost passes the
 radius would follow from sorting the lams at which sources change over. There the best plan is looked for, among all
 targets of the sources that are not settled, and takes the place of one of the two, until nothing better is found:
-three or four times. The adversary's choice is then a mixture of two plans that costs just the radius, and minus that
-lam is the slope.
+three or four times. The adversary then mixes two plans so that the cost is the radius; minus that lam is the slope.
 """
 
 from __future__ import annotations
