@@ -32,7 +32,7 @@ from allweather.surrogates.fields import ProductField
 from benchmarks.asks import SPACE, data
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "rows": [(Engine, "_observations")],
+    "rows": [(Engine, "observations")],
     "transform": [(GP, "_place")],
     "fit": [(GP, "_climbed")],
     "Cholesky": [(GP, "resume")],
