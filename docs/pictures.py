@@ -71,13 +71,13 @@ def campaign() -> object:
 def figures(browser: Browser) -> None:
     """Every figure as it is seen on a screen."""
     study = stall()
-    without = absent_figures(study.spec, controlled=False, has_contexts=True)
+    without = absent_figures(study.spec, controlled=False, contexts=True)
     drawn = {name: draw(study) for name, draw in aw.plots.STUDY_FIGURES.items() if name not in without}
     drawn["frontier"] = aw.plots.frontier(farm())
     drawn["comparison"] = aw.plots.comparison(campaign())
     with tempfile.TemporaryDirectory() as folder:
         for name, picture in drawn.items():
-            page = browser.new_page(viewport={"width": 960, "height": 370 * picture.shape[0] + 110})
+            page = browser.new_page(viewport={"width": 960, "height": 370 * picture.shape[0] + 150})
             page.goto(f"file://{picture.save(Path(folder) / f'{name}.html')}")
             page.wait_for_selector(".main-svg")
             page.screenshot(path=IMAGES / f"{name}.png")
