@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from allweather.acquisition import UCB, Acquisition, MostInfluential, ObjectiveUCB
+from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
+from allweather.acquisition.context_rules import MostInfluential
 from allweather.contexts import KDE, ContextModel, Empirical
 from allweather.distances import TotalVariation
 from allweather.methods.goals import EVERY_TRIAL, LEGACY, RECOMMENDATION, SIMULATION
