@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 
 import httpx
@@ -13,7 +14,7 @@ from tests.warm import Program
 from typer.testing import CliRunner
 
 from allweather.cli import app
-from allweather.dashboard import ServerConfig
+from allweather.dashboard import ServerConfig, create_app, serve
 from allweather.errors import InvalidInput
 from allweather.storage import Database, names
 
@@ -61,6 +62,21 @@ def refused(*words, code=2):
     assert ended.exit_code == code, ended.output
     assert "Traceback" not in ended.output
     return " ".join(ended.output.split())
+
+
+def test_a_signal_while_it_starts_ends_it(kiosk, monkeypatch):
+    make, ready = create_app, []
+
+    def told_to_end(*given):
+        signal.raise_signal(signal.SIGTERM)
+        return make(*given)
+
+    monkeypatch.setattr("allweather.dashboard.app.create_app", told_to_end)
+    late = threading.Timer(20, lambda: signal.raise_signal(signal.SIGTERM))  # so that it fails instead of hanging
+    late.start()
+    serve(kiosk, ServerConfig(port=0), ready.append)
+    late.cancel()
+    assert ready == []
 
 
 def test_in_an_empty_folder_the_database_is_made(tmp_path, monkeypatch):

@@ -174,10 +174,10 @@ def serve(storage: str, config: ServerConfig, ready: Callable[[str], None] = lam
     """
     from allweather.dashboard.app import create_app
 
-    with _bind(config) as listening, _handling_signals():
+    with _bind(config) as listening, _handling_signals() as stopped:
         config = replace(config, port=listening.getsockname()[1])
         app = create_app(storage, config)
-        _Server(app, lambda: ready(config.url)).run(sockets=[listening])
+        _Server(app, lambda: ready(config.url), stopped).run(sockets=[listening])
     return is_computing()
 
 
@@ -245,13 +245,14 @@ class LimitedProtocol(H11Protocol):
 class _Server(uvicorn.Server):
     """A server that reports when it accepts connections, and cancels waiting tasks when it shuts down."""
 
-    def __init__(self, app: FastAPI, ready: Callable[[], None]) -> None:
+    def __init__(self, app: FastAPI, ready: Callable[[], None], stopped: threading.Event) -> None:
         super().__init__(uvicorn_config(app))
-        self._studies, self._ready = app.state.studies, ready
+        self._studies, self._ready, self._stopped = app.state.studies, ready, stopped
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started:
+        self.should_exit = self.should_exit or self._stopped.is_set()
+        if self.started and not self.should_exit:
             log.info("dashboard started")
             self._ready()
 
@@ -262,12 +263,13 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _handling_signals() -> Iterator[None]:
-    """Ignore the signals that uvicorn raises again after a graceful shutdown."""
+def _handling_signals() -> Iterator[threading.Event]:
+    """Note signals that come before uvicorn handles them, and ignore those that it raises again when it has ended."""
     signals = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
-    before = [signal.signal(each, lambda *_: None) for each in signals]
+    stopped = threading.Event()
+    before = [signal.signal(each, lambda *_: stopped.set()) for each in signals]
     try:
-        yield
+        yield stopped
     finally:
         for each, handler in zip(signals, before, strict=True):
             signal.signal(each, handler)
