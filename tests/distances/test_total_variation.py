@@ -1,8 +1,9 @@
 import cvxpy as cp
+import numpy as np
 import pytest
 import torch
 
-from allweather import Reference, TotalVariation
+from allweather import DRO, Reference, TotalVariation
 from allweather.testing import DistanceSuite
 
 
@@ -48,3 +49,10 @@ def test_values_alone_are_those_of_worst_cases(radius):
     )
     reference = Reference(points, laws[0])
     torch.testing.assert_close(distance.worst_value(values, reference), distance.worst_case(values, reference).value)
+
+
+def test_numpy_values_are_taken_as_well_as_tensors():
+    reference = Reference.checked([[0.0], [0.5], [1.0]], [0.5, 0.25, 0.25])
+    values = np.array([[1.0, 2.0, 3.0], [3.0, 0.0, 1.0]])
+    expected = TotalVariation(0.5).worst_case(torch.from_numpy(values), reference).value
+    assert torch.allclose(DRO(TotalVariation(0.5))(values, reference), expected)

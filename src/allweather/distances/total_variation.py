@@ -49,9 +49,9 @@ class TotalVariation(Distance):
 
     def worst_value(self, values: Tensor, reference: Reference) -> Tensor:
         """By a sort that keeps no order, where neither gradient nor weights are wanted."""
+        values, reference = fitted(values, reference, "TotalVariation.worst_case")
         if values.requires_grad:
             return super().worst_value(values, reference)
-        values, reference = fitted(values, reference, "TotalVariation.worst_case")
         return self._worst_values(values, reference.weights)
 
     def worst_values(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
