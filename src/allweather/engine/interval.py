@@ -5,6 +5,9 @@ there are: for a mean of t normal outcomes Student's distribution with t - 1 deg
 normal distribution with the estimated variance is narrower. And of k draws the next one is between the i-th and the
 j-th with probability (j - i) / (k + 1). Draws that share a context distribution are not independent, so k is smaller
 than their number.
+
+What is left is that no problem is a draw of the model: functions have ridges, and contexts have tails of which few
+were seen. A factor allows for it, which a campaign on the papers' problems chose (docs/defaults.md).
 """
 
 from __future__ import annotations
@@ -15,19 +18,23 @@ from torch import Tensor
 
 LEVEL = 0.9
 """The probability that central intervals are stated with."""
+ALLOWANCE = 1.1
+"""What the distance of an interval's ends from its middle is multiplied by, in standard deviations."""
 
 
-def tail_share(outcomes: int) -> float:
+def tail_share(outcomes: int, allowance: float | None = None) -> float:
     """The share of normal draws on either side of an interval whose spread is estimated from some outcomes.
 
     Args:
         outcomes: how many independent ones.
+        allowance: for what the model does not know about itself, by default `ALLOWANCE`; 1 for nothing.
 
     Example:
-        >>> round(tail_share(15), 3), round(tail_share(60), 3)
-        (0.039, 0.047)
+        >>> round(tail_share(15, allowance=1), 3), round(tail_share(15), 3)
+        (0.039, 0.026)
     """
-    return float(ndtr(-stdtrit(max(outcomes - 1, 2), (1 + LEVEL) / 2)))
+    factor = ALLOWANCE if allowance is None else allowance
+    return float(ndtr(-factor * stdtrit(max(outcomes - 1, 2), (1 + LEVEL) / 2)))
 
 
 def independent_draws(
@@ -56,6 +63,7 @@ def credible_interval(
     drawn: Tensor,  # (k, b)
     laws: int,
     outcomes: int,
+    allowance: float | None = None,
 ) -> Tensor:
     """The low end, the middle and the high end (3, b) of where objectives lie.
 
@@ -63,14 +71,15 @@ def credible_interval(
         drawn: draws of the objectives of b decisions; they may be infinite, so there is no interpolation.
         laws: how many context distributions they share.
         outcomes: how many independent outcomes everything is learned from.
+        allowance: for what the model does not know about itself, by default `ALLOWANCE`; 1 for nothing.
 
     Example:
         >>> drawn = torch.linspace(0, 1, 257, dtype=torch.float64)[:, None]
-        >>> [round(each, 2) for each in credible_interval(drawn, 257, 10_000)[:, 0].tolist()]
+        >>> [round(each, 2) for each in credible_interval(drawn, 257, 10_000, allowance=1)[:, 0].tolist()]
         [0.05, 0.5, 0.95]
     """
     ordered, last = drawn.cpu().sort(dim=0).values, len(drawn) - 1
     known = independent_draws(drawn, laws)
-    share = ((tail_share(outcomes) * (known + 1) - 1) / (known - 1).clamp_min(1)).clamp(0, 0.5)
+    share = ((tail_share(outcomes, allowance) * (known + 1) - 1) / (known - 1).clamp_min(1)).clamp(0, 0.5)
     places = torch.stack([share, torch.full_like(share, 0.5), 1 - share]) * last
     return ordered.gather(0, places.round().long())
