@@ -1,5 +1,6 @@
 import json
 import logging
+from asyncio import CancelledError
 
 import pytest
 
@@ -27,6 +28,14 @@ def test_lines_count_by_what_they_are_about():
     assert all(filtered.filter(record(repeats=None)) for _ in range(50))
     assert sum(filtered.filter(record(repeats=(401, "/"))) for _ in range(50)) == REPEATS
     assert filtered.filter(record(repeats=(404, "/")))
+
+
+def test_a_request_that_is_cut_off_at_the_end_has_no_traceback():
+    cancelled = CancelledError("Task cancelled, timeout graceful shutdown exceeded")
+    for error, shown in ((cancelled, False), (ValueError("a mistake"), True)):
+        made = record(exc_info=(type(error), error, None))
+        assert RepeatFilter().filter(made)
+        assert ("traceback" in json.loads(JsonFormatter().format(made))) == shown
 
 
 def test_a_line_is_one_object_whatever_it_says():

@@ -8,6 +8,7 @@ import re
 import secrets
 import sys
 import time
+from asyncio import CancelledError
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,8 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 class RepeatFilter(logging.Filter):
     """Drops log lines that repeat: of those from one place in the code, ten a minute pass.
 
-    A record with the attribute `repeats` counts with those of the same value instead, and passes if that is None.
+    A record with the attribute `repeats` counts with those of the same value instead, and passes if that is None. A
+    request that is cut off when the server ends is no error of the application: its line has no traceback.
     """
 
     def __init__(self) -> None:
@@ -37,6 +39,8 @@ class RepeatFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether a line passes; the first after a pause says how many were dropped."""
+        if record.exc_info and isinstance(record.exc_info[1], CancelledError):
+            record.msg, record.args, record.exc_info = "a request was cut off when the server ended", (), None
         place = getattr(record, "repeats", (record.pathname, record.lineno))
         if place is None:
             return True
