@@ -3,7 +3,9 @@ import socket
 
 import pytest
 
-from allweather.dashboard.middleware import WAITING, RateLimit
+from allweather.dashboard.auth import Sessions
+from allweather.dashboard.middleware import WAITING, RateLimit, SecurityMiddleware
+from allweather.dashboard.server import ServerConfig
 
 ROOT = "/api/v1/studies"
 
@@ -70,3 +72,37 @@ def test_the_rate_limit_delays_a_few_and_rejects_the_rest():
         return await asyncio.gather(*(limit.wait() for _ in range(WAITING + 2)))
 
     assert asyncio.run(attempts()) == [True] * WAITING + [False] * 2
+
+
+@pytest.mark.parametrize("path", ["/", ROOT])
+def test_a_request_that_the_end_of_the_server_cuts_off_is_answered(path):
+    sent = []
+
+    async def slow(scope, receive, send):
+        await asyncio.sleep(60)
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    async def cut_off():
+        door = SecurityMiddleware(slow, ServerConfig(), Sessions(), RateLimit())
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "headers": [(b"host", b"localhost")],
+            "query_string": b"",
+        }
+        request = asyncio.ensure_future(door(scope, receive, send))
+        await asyncio.sleep(0.01)
+        request.cancel("the server ends")
+        await request
+
+    asyncio.run(cut_off())
+    headers = dict(sent[0]["headers"])
+    assert sent[0]["status"] == 503
+    assert headers[b"retry-after"] == b"5"
+    assert b"content-security-policy" in headers

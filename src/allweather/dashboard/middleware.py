@@ -20,6 +20,7 @@ from allweather.dashboard.server import ServerConfig
 
 log = logging.getLogger("allweather")
 CLOSE = {"connection": "close"}
+ENDING = {**CLOSE, "retry-after": "5"}
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 OWN_SITES = ("same-origin", "none")
 LARGEST_BODY = 2_000_000
@@ -166,6 +167,10 @@ class SecurityMiddleware:
         inner = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
         try:
             await self.app(inner, body, noting)
+        except asyncio.CancelledError:  # the server ends before this request
+            if started:
+                raise
+            await _reject(Request(scope), 503, "the server is shutting down", ENDING)(scope, body, send)
         except Exception as error:
             log.exception("%s %s: unexpected %s", scope["method"], ascii(scope["path"]), type(error).__name__)
             if started:
