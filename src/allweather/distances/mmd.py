@@ -217,10 +217,27 @@ class MMD(Distance):
             return self.lengthscale
         points, weights = _some(reference)
         distances, pairs = pairwise(points, points), weights[:, None] * weights
+        if bool((weights == weights[0]).all()):
+            return _median(distances, float(pairs[0, 0]))
         apart = (distances > 0) & (pairs > 0)
         ordered, order = distances[apart].sort()
         share = pairs[apart][order].cumsum(0)
         return float(ordered[(share < share[-1] / 2).sum()]) if len(share) else 1.0
+
+
+def _median(distances: Tensor, weight: float) -> float:
+    """The median of a symmetric table (n, n) of distances, all pairs of which have one weight.
+
+    As `_scale` has it: of an even number of distances, rounding of the sum of weights tells which of the middle two.
+    """
+    below = torch.triu_indices(len(distances), len(distances), 1, device=distances.device)
+    each = distances[below[0], below[1]]  # half of the table, which holds every distance twice
+    each = each[each > 0]
+    if not len(each):
+        return 1.0
+    share = each.new_full((2 * len(each),), weight).cumsum(0)
+    place = int((share < share[-1] / 2).sum())
+    return float(each.kthvalue(place // 2 + 1).values)
 
 
 def _some(reference: Reference) -> Reference:

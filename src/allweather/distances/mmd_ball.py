@@ -16,6 +16,10 @@ from torch.nn.functional import pad
 from allweather.errors import InvalidInput
 
 Solver = Callable[..., list[Tensor]]
+PAIRS = 2**23
+"""Numbers that products of two columns of the basis may take; where there would be more they are not kept."""
+SMALL = 192
+"""Contexts up to which all axes of the kernel matrix are computed."""
 
 
 class Face(NamedTuple):
@@ -55,6 +59,9 @@ class KernelBall:
     def _axes(self) -> tuple[Tensor, Tensor]:
         """Eigenvalues (n,), the largest first, and eigenvectors (n, n); bounds that need no solver do without them."""
         matrix = self._matrix
+        few = _few_axes(matrix)
+        if few is not None:
+            return few
         spectrum, vectors = torch.linalg.eigh(matrix)
         if spectrum[0].item() < -1e-8 * len(matrix) * matrix.abs().max().item():
             problem = f"must be positive semi-definite, got the eigenvalue {spectrum[0].item():.3g}"
@@ -77,17 +84,42 @@ class KernelBall:
         return self._axes[1][:, : self.rank] * self.spectrum.sqrt()
 
     @cached_property
+    def _pairs(self) -> tuple[Tensor, Tensor]:
+        """(n, rank (rank + 1) / 2) the products of two columns of the basis, and (rank, rank) where each pair is."""
+        first, second = torch.tril_indices(self.rank, self.rank, device=self.basis.device)
+        place = first.new_empty(self.rank, self.rank)
+        place[first, second] = place[second, first] = torch.arange(len(first), device=first.device)
+        return self.basis[:, first] * self.basis[:, second], place
+
+    @cached_property
     def _root(self) -> Tensor | None:
         """All of the spectrum that is not rounding, for products with the matrix, where it is the shorter way."""
         spectrum, vectors = self._axes
         felt = int((spectrum > 1e-15 * spectrum[0]).sum())
-        return vectors[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < len(spectrum) else None
+        return vectors[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < self.size else None
 
     @cached_property
     def well_conditioned(self) -> bool:
         """Whether the inverse is accurate enough for supports to be changed by it."""
         spectrum = self._axes[0]
-        return self.rank == len(spectrum) and bool(spectrum[0] < 1e4 * spectrum[-1])
+        return self.rank == self.size and bool(spectrum[0] < 1e4 * spectrum[-1])
+
+    @property
+    def size(self) -> int:
+        """How many contexts there are."""
+        return len(self.diagonal)
+
+    @cached_property
+    def rough(self) -> KernelBall:
+        """This ball in single precision: for the first steps of a solver, not for answers."""
+        found = KernelBall.__new__(KernelBall)
+        single = {name: getattr(self, name).float() for name in ("gram", "diagonal", "spectrum", "basis")}
+        vars(found).update(single, floor=self.floor, rank=self.rank, _root=None)
+        return found
+
+    def between(self, index: Tensor) -> Tensor:
+        """The regularised kernel matrices (b, m, m) of some contexts (b, m)."""
+        return self.gram.take(index[:, :, None] * self.size + index[:, None, :])
 
     def product(self, x: Tensor) -> Tensor:
         """The products (..., n) of `x` (..., n) and the regularised kernel matrix, to the last digit."""
@@ -107,15 +139,15 @@ class KernelBall:
         n = len(self.gram)
         r = max(1, int((self.spectrum > 3 * diagonal.amin(-1).median()).sum()))
         if 2 * r > n:
-            dense = _cholesky(self.gram + torch.diag_embed(diagonal))
+            dense = cholesky(self.gram + torch.diag_embed(diagonal))
             return lambda *b: list(torch.cholesky_solve(torch.stack(b, -1), dense).unbind(-1))
         basis, d = self.basis[:, :r], 1 / (diagonal + self.floor)
-        if n * r * r <= 2**24:
-            inner = (d @ (basis[:, :, None] * basis[:, None, :]).reshape(n, r * r)).view(-1, r, r)
+        if n * self.rank**2 <= PAIRS:
+            inner = (d @ self._pairs[0][:, : r * (r + 1) // 2])[:, self._pairs[1][:r, :r]]
         else:
             inner = (basis.T * d[:, None, :]) @ basis
         inner.diagonal(dim1=1, dim2=2).add_(1)
-        small = _cholesky(inner)
+        small = cholesky(inner)
 
         def solve(*b: Tensor) -> list[Tensor]:
             reduced = torch.cholesky_solve(torch.stack([(d * v) @ basis for v in b], -1), small).unbind(-1)
@@ -191,12 +223,41 @@ class _Blocks:
         return sides.new_zeros(*sides.shape[:-1], sides.shape[-1] + 1).scatter_(-1, index, solved)[..., :-1]
 
 
+def _few_axes(matrix: Tensor) -> tuple[Tensor, Tensor] | None:
+    """Eigenvalues (r,) and eigenvectors (n, r) of a matrix that has few, up to rounding; None of any other."""
+    n, largest = len(matrix), float(matrix.diagonal().max())
+    if n <= SMALL or not largest > 0:
+        return None
+    root = columns(lambda place: matrix[place], matrix.diagonal(), 1e-15 * largest, n // 4)
+    if root is None or bool(torch.addmm(matrix, root, root.T, alpha=-1).abs().max() > 1e-13 * largest):
+        return None
+    vectors, roots, _ = torch.linalg.svd(root, full_matrices=False)
+    return roots.square(), vectors
+
+
+def columns(column: Callable[[int], Tensor], diagonal: Tensor, tolerance: float, most: int) -> Tensor | None:
+    """B (n, r) with `K - B B'` positive semi-definite and its diagonal at most `tolerance` (pivoted Cholesky).
+
+    None where that takes more than `most` columns.
+    """
+    left, root = diagonal.clone(), diagonal.new_empty(most, len(diagonal))
+    for count in range(most):
+        largest, pivot = left.max(0)
+        if largest <= tolerance:
+            return root[:count].T.contiguous()
+        found = column(int(pivot)) - root[:count, pivot] @ root[:count]
+        root[count] = found / largest.sqrt()
+        left = (left - root[count].square()).clamp_min(0)
+        left[pivot] = 0.0
+    return None
+
+
 def total(a: Tensor) -> Tensor:
     """Sum over contexts, kept as a column."""
     return a.sum(-1, keepdim=True)
 
 
-def _cholesky(matrices: Tensor) -> Tensor:
+def cholesky(matrices: Tensor) -> Tensor:
     """Lower Cholesky factors (b, n, n), with a little on the diagonal of those that rounding has spoilt."""
     roots: Tensor
     roots, failed = torch.linalg.cholesky_ex(matrices)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from allweather.distances.mmd_ball import KernelBall, Solver, total
+from allweather.distances.mmd_ball import KernelBall, Solver, columns, total
 from allweather.errors import InvalidInput
 
 TABLE = 2048
@@ -33,7 +33,13 @@ class LowRankBall(KernelBall):
             diagonal: (n,) of the kernel matrix.
             jitter: the regularisation.
         """
-        root = _columns(column, diagonal, LEFT * jitter)
+        root = columns(column, diagonal, LEFT * jitter, MOST)
+        if root is None:
+            raise InvalidInput(
+                f"has more than {MOST} directions that matter over {len(diagonal)} contexts",
+                where="MMD(kernel=...)",
+                remedy=f"choose a larger lengthscale, a smoother kernel such as 'rbf', or at most {TABLE} contexts",
+            )
         spectrum, vectors = torch.linalg.eigh(root.T @ root)
         spectrum, vectors = spectrum.clamp_min(1e-300).flip(0), vectors.flip(1)
         self.floor = jitter
@@ -87,21 +93,3 @@ class LowRankBall(KernelBall):
             return [d * (v - x @ self._wide.T) for v, x in zip(b, reduced, strict=True)]
 
         return solve
-
-
-def _columns(column: Callable[[int], Tensor], diagonal: Tensor, tolerance: float) -> Tensor:
-    """B (n, r) with `K - B B'` positive semi-definite and its diagonal at most `tolerance`."""
-    left, root = diagonal.clone(), diagonal.new_empty(MOST, len(diagonal))
-    for count in range(MOST):
-        most, pivot = left.max(0)
-        if most <= tolerance:
-            return root[:count].T.contiguous()
-        found = column(int(pivot)) - root[:count, pivot] @ root[:count]
-        root[count] = found / most.sqrt()
-        left = (left - root[count].square()).clamp_min(0)
-        left[pivot] = 0.0
-    raise InvalidInput(
-        f"has more than {MOST} directions that matter over {len(diagonal)} contexts",
-        where="MMD(kernel=...)",
-        remedy=f"choose a larger lengthscale, a smoother kernel such as 'rbf', or at most {TABLE} contexts",
-    )

@@ -13,6 +13,7 @@ from torch.nn.functional import one_hot
 
 from allweather.distances import interior_point
 from allweather.distances.mmd_ball import KernelBall, total
+from allweather.distances.mmd_few import TOLERANCE
 
 
 def worst_in_ball(
@@ -147,7 +148,7 @@ class _Search:
             level = total(reduced * support) / total(support)
             following = torch.where(support, edge > 0, reduced < level)
             answer = face.worst(problem[1])
-            solved = (self.ball.duality_gap(*answer, *problem) < interior_point.TOLERANCE).squeeze(-1)
+            solved = (self.ball.duality_gap(*answer, *problem) < TOLERANCE).squeeze(-1)
             self._settle(solved, *answer)
             support = following[~solved]
 
