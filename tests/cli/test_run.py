@@ -1,5 +1,4 @@
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -12,9 +11,10 @@ import pytest
 from tests.processes import kill_group
 from tests.warm import Program, program
 
-from allweather.cli import stopping, worker_pool
+from allweather.cli import worker_pool
 from allweather.cli.subprocesses import TrialCommand, environment, parse_answer
 from allweather.engine import posterior_view
+from allweather.engine.gain import Gain
 from allweather.storage import StorageError
 from allweather.trials import Trial
 
@@ -246,20 +246,8 @@ def test_gains_that_are_none_are_refused(simulated, gain):
     assert simulated("show", "--json").document["trials"] == []
 
 
-def test_an_objective_whose_gain_is_not_known_is_refused(simulated, folder):
-    satisficing = '{ name = "robust-satisficing", target = 10, distance = { name = "mmd", radius = 0 } }'
-    text = (folder / "kiosk.toml").read_text()
-    (folder / "slow.toml").write_text(re.sub("objective = .*", f"objective = {satisficing}", text))
-    simulated("init", "slow.toml", "--study", "slow")
-    said = simulated("run", command("simulate.py"), "--until-gain", 1, "--study", "slow", code=2).err
-    assert "needs an objective whose possible gain is known" in said
-    assert "limit the run with --trials" in said
-    assert simulated("show", "--json", "--study", "slow").document["trials"] == []
-
-
 def test_a_gain_that_turns_out_unknown_ends_the_run_with_an_error(simulated, monkeypatch):
-    monkeypatch.setattr(stopping, "is_costly", lambda objective: False)
-    monkeypatch.setattr(posterior_view, "is_costly", lambda objective: True)
+    monkeypatch.setattr(posterior_view.Outlook, "gain", lambda self: Gain(None, None))
     said = simulated("run", command("simulate.py"), "--trials", 9, "--until-gain", 1, code=2).err
     assert "limit the run with --trials" in said
     assert simulated("show", "--json").document["states"] == {"complete": 5}

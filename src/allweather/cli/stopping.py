@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allweather.engine.objective_draws import is_costly
 from allweather.errors import InvalidInput, require_number
-from allweather.objectives import Objective
-from allweather.serialization import Spec
 from allweather.study import Study
 
 OPTION = "run --until-gain"
@@ -36,9 +33,6 @@ class GainRule:
 
     def __post_init__(self) -> None:
         require_number(self.limit, OPTION, low=0)
-        objective = _objective(self.study)
-        if objective is not None and is_costly(objective):
-            raise _unknown_gain()
 
     def reason(self) -> str:
         """Return why a run stops, as a sentence; empty if it continues or the initial design is not complete.
@@ -58,13 +52,6 @@ class GainRule:
             f"The possible gain is {self.possible:.4g}, at most {self.limit:g}: with 95% probability no decision has "
             "an objective that is better by more." + (f" Warning: {best.warning}." if best.warning else "")
         )
-
-
-def _objective(study: Study) -> Objective | None:
-    """Return the objective of a study, where its spec has one."""
-    given = {} if study.spec is None else Spec(study.spec, study.name).arguments()
-    found: Objective | None = given.get("objective") or getattr(given.get("method"), "objective", None)
-    return found
 
 
 def _unknown_gain() -> InvalidInput:

@@ -190,6 +190,20 @@ class Distance(Named, ABC):
         touching = with_gradient(touching, lambda: -worst.weights / radius[:, None], flat)
         return self._fragility(flat, reference, target, lowest, touching).reshape(leading)
 
+    def fragilities(self, values: Tensor, points: Tensor, laws: Tensor, target: float) -> Tensor:
+        """The fragility (k, b) of k functions of b decisions, each under a law of its own, without gradient.
+
+        Args:
+            values: (k, b, n) at the contexts.
+            points: (n, d) where the contexts lie.
+            laws: (l, n) distributions; function i has law `i % l`.
+            target: the value that is good enough.
+        """
+        found = values.new_empty(values.shape[:2])
+        for place, law in enumerate(laws):
+            found[place :: len(laws)] = self.fragility(values[place :: len(laws)], Reference(points, law), target)
+        return found
+
     def _tangent(self, values: Tensor, reference: Reference, target: float, radius: Tensor) -> Tensor:
         """How far below the target (b,) the tangent of v at a radius starts."""
         worst = self.worst_case(values, reference, radius)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from allweather._utils.tensors import as_tensor, pairwise, with_gradient
+from allweather._utils.tensors import ROUNDING, as_tensor, pairwise, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Ceiling, Distance, Worst
 from allweather.distances.mmd_ball import KernelBall
@@ -131,6 +131,25 @@ class MMD(Distance):
         if len(left):
             found = found.index_copy(0, left, super().fragility(flat[left], reference, target))
         return found.reshape(values.shape[:-1])
+
+    def fragilities(self, values: Tensor, points: Tensor, laws: Tensor, target: float) -> Tensor:
+        """All quadratic programs in one batch, but for those that another method must solve."""
+        bound = callable(self.kernel) or self.lengthscale is not None  # otherwise every law has its own lengthscale
+        if not bound or not values.numel():
+            return super().fragilities(values, points, laws, target)
+        count, b, n = values.shape
+        f, p = values.reshape(-1, n), laws[torch.arange(count, device=laws.device) % len(laws)].repeat_interleave(b, 0)
+        lowest, mean = f.amin(-1), (f * p).sum(-1)
+        found = torch.where(target > mean, torch.inf, torch.zeros_like(mean))
+        rounding = 2 * ROUNDING * (f.amax(-1) - lowest + mean.abs())
+        alone = (target - mean).abs() <= rounding
+        ball = self._ball(Reference(points, laws[0]))
+        for rows in ((target > lowest) & (target < mean) & ~alone).nonzero().squeeze(-1).split(self._rows(n)):
+            found[rows], _, solved = largest_loss(ball, target - f[rows], p[rows])
+            alone[rows[~solved]] = True
+        for row in alone.nonzero().squeeze(-1):
+            found[row] = self.fragility(f[row], Reference(points, p[row]), target)
+        return found.reshape(count, b)
 
     def ceiling(self, reference: Reference, alpha: float, beta: float, radius: float) -> Ceiling:
         """From what is known about v without solving for it."""

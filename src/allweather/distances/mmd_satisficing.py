@@ -26,7 +26,7 @@ ITERATIONS, PATIENCE = 60, 3
 def largest_loss(
     ball: KernelBall,
     gains: Tensor,  # (b, n) target minus values: some entry positive, and the mean negative
-    p: Tensor,  # (n,)
+    p: Tensor,  # (n,) or (b, n)
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The loss per unit of distance (b,), its derivative in the gains (b, n), and which rows (b,) were solved.
 
@@ -34,19 +34,29 @@ def largest_loss(
     """
     scale = gains.abs().amax(-1, keepdim=True)
     program = _Program(ball, gains / scale, p)
-    state = program.start()
-    best, gap, idle = state.w, torch.full_like(scale, torch.inf), 0
-    for _ in range(ITERATIONS):
-        state = program.stepped(state)
-        fresh = program.gap(state)
-        better = torch.isfinite(fresh) & (fresh < gap)
-        best, gap = torch.where(better, state.w, best), torch.where(better, fresh, gap)
-        idle = 0 if bool((better & (gap > TOLERANCE)).any()) else idle + 1
-        if bool((gap < TOLERANCE).all()) or idle > PATIENCE:
-            break
+    best, gap = _descended(program)
     length = program.squared_length(best).clamp_min(1e-300).sqrt()
     loss = total(program.gains * best) / length
     return (scale * loss).squeeze(-1), best / length, (gap < 1e3 * TOLERANCE).squeeze(-1)
+
+
+def _descended(program: _Program) -> tuple[Tensor, Tensor]:
+    """The best w (b, n) of each program, and its gap (b, 1); programs that are solved leave the batch."""
+    state, rows = program.start(), torch.arange(len(program.gains), device=program.gains.device)
+    best, gap, idle = state.w.clone(), torch.full_like(state.w[:, :1], torch.inf), 0
+    for _ in range(ITERATIONS if len(rows) else 0):
+        state = program.stepped(state)
+        fresh = program.gap(state)
+        better = torch.isfinite(fresh) & (fresh < gap[rows])
+        best[rows], gap[rows] = torch.where(better, state.w, best[rows]), torch.where(better, fresh, gap[rows])
+        going = gap[rows, 0] > TOLERANCE
+        idle = 0 if bool((better[:, 0] & going).any()) else idle + 1
+        left = going.nonzero().squeeze(-1)
+        if not len(left) or idle > PATIENCE:
+            break
+        if 4 * len(left) < 3 * len(rows):
+            rows, program, state = rows[left], program.only(left), _State(state.w[left], state.z[left])
+    return best, gap
 
 
 @dataclass(frozen=True)
@@ -61,8 +71,12 @@ class _Program:
     def __init__(self, ball: KernelBall, gains: Tensor, p: Tensor) -> None:
         self.ball, self.gains, self.p = ball, gains, p
         mean = ball.product(p)
-        self.shift = (mean - (p @ mean) / 2).expand_as(gains)  # u
+        self.shift = (mean - total(p * mean) / 2).expand_as(gains)  # u
         self.ones = torch.ones_like(gains)
+
+    def only(self, rows: Tensor) -> _Program:
+        """The programs of some rows."""
+        return _Program(self.ball, self.gains[rows], self.p if self.p.ndim == 1 else self.p[rows])
 
     def times(self, w: Tensor) -> Tensor:
         """`A w` (b, n)."""
@@ -77,7 +91,7 @@ class _Program:
     def start(self) -> _State:
         """All of p and a little everywhere, as much as the point of the largest gain would take."""
         most, where = self.gains.max(-1, keepdim=True)
-        apart = self.ball.to_points(self.p)[where].square().clamp_min(1e-12)
+        apart = self.ball.to_points(self.p).expand_as(self.gains).gather(-1, where).square().clamp_min(1e-12)
         w = most / apart * (self.p + 1 / self.p.shape[-1])
         z = self.times(w) - self.gains
         return _State(w, z - z.amin(-1, keepdim=True).clamp_max(0) + 0.1)

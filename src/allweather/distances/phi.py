@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,10 +13,18 @@ from torch import Tensor
 from allweather._utils.tensors import ROUNDING, increasing_root, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.f_divergence import LARGEST_LOG_TILT, deviation, lowest_on_support, tilt_gradient
-from allweather.errors import InvalidInput, is_number, require
+from allweather.distances.f_divergence import (
+    LARGEST_LOG_TILT,
+    Function,
+    deviation,
+    lowest_on_support,
+    require_conjugates,
+    tilt_gradient,
+)
+from allweather.distances.phi_newton import Tilted, tilted
+from allweather.errors import is_number, require
 
-Function = Callable[[Tensor], Tensor]
+Answer = TypeVar("Answer", bound=tuple[Tensor, ...])
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Phi(Distance):
             require(callable(getattr(self, name)), f"Phi({name}=...)", "be a function of a tensor", getattr(self, name))
         valid = is_number(self.recession) and self.recession > 0
         require(valid, "Phi(recession=...)", "be a positive number or math.inf", self.recession)
-        _require_conjugates(self)
+        require_conjugates(self.phi, self.conjugate, self.recession)
 
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
         """The divergence."""
@@ -174,6 +182,29 @@ class _Tilt:
         """The last theta, its shift, and how fast the shift rises with theta there."""
 
     def solve(self) -> _Found:
+        """Both unknowns together where that settles, and one inside the other elsewhere."""
+        quick = self._together(priced=False)
+        if quick is None:
+            return self._solved()
+        lowest, rest = self.height.argmin(-1), ~quick.settled
+        found = _Found(quick.theta, quick.weights, quick.curvature, torch.zeros_like(rest), lowest)
+        return self._filled(found, rest, lambda others: others._solved()) if bool(rest.any()) else found
+
+    def _filled(self, found: Answer, rest: Tensor, solve: Callable[[_Tilt], tuple[Tensor, ...]]) -> Answer:
+        """What was found, with the answers of another method for the rest of the rows."""
+        others = _Tilt(self.distance, self.height[rest], self.p[rest] if self.p.ndim > 1 else self.p, self.radius[rest])
+        for whole, part in zip(found, solve(others), strict=True):
+            whole[rest] = part
+        return found
+
+    def _together(self, priced: bool) -> Tilted | None:
+        """Newton's method in both unknowns; None where mass may spill or phi has a kink at 1."""
+        bend = self.distance._bend()
+        if math.isfinite(self.distance.recession) or not bend > 0:
+            return None
+        return tilted(self.distance._ratio, self.height, self.p, self.radius, self.neutral.item(), bend, priced)
+
+    def _solved(self) -> _Found:
         low = torch.full_like(self.radius, -LARGEST_LOG_TILT)
         start = 0.5 * (2 * self.radius + 1e-12).log()
         below, above = increasing_root(self._excess, low, torch.full_like(low, LARGEST_LOG_TILT), start)
@@ -189,7 +220,14 @@ class _Tilt:
 
         That least value is concave in k, with the divergence of its q as slope.
         """
+        quick = self._together(priced=True)
+        if quick is None:
+            return self._searched_price()
+        found = 1 / quick.theta, -quick.weights / quick.divergence[:, None].clamp_min(1e-300)
+        rest = ~quick.settled
+        return self._filled(found, rest, lambda others: others._searched_price()) if bool(rest.any()) else found
 
+    def _searched_price(self) -> tuple[Tensor, Tensor]:
         def excess(log_theta: Tensor) -> tuple[Tensor, Tensor]:
             divergence, _, weights, *_ = self._at(log_theta.exp())
             paid = divergence / log_theta.exp()
@@ -256,28 +294,3 @@ class _Tilt:
 
     def _arguments(self, shift: Tensor, theta: Tensor) -> Tensor:
         return shift[:, None] - theta[:, None] * self.height
-
-
-def _require_conjugates(distance: Phi) -> None:
-    """Check on a grid that phi(1) = 0 and that the two functions belong together (Fenchel-Young)."""
-    where = "Phi(phi=..., conjugate=...)"
-    at_one = float(distance.phi(torch.ones((), dtype=torch.float64)))
-    require(abs(at_one) <= 1e-9, "Phi(phi=...)", "be zero at 1", at_one)
-    if math.isfinite(distance.recession):
-        far = torch.tensor(1e12, dtype=torch.float64)
-        price = float(distance.phi(far) / far)
-        near = abs(price - distance.recession) <= 1e-3 * distance.recession
-        require(near, "Phi(recession=...)", f"be the limit of phi(u)/u, which is about {price:.4g}", distance.recession)
-    u = torch.cat([torch.zeros(1), torch.logspace(-7, 7, 4001)]).to(torch.float64)
-    s = torch.linspace(-10, min(10.0, distance.recession - 1e-3), 41, dtype=torch.float64)
-    conjugate = distance.conjugate(s)
-    largest = (s[:, None] * u - distance.phi(u)).amax(-1)
-    wrong = ~((conjugate - largest).abs() <= 1e-2 * (1 + largest.abs()))
-    if bool(wrong.any()):
-        at, given, reached = (part[wrong][0].item() for part in (s, conjugate, largest))
-        raise InvalidInput(
-            f"must be convex conjugates, but at s = {at:g} the conjugate is {given:.4g} and s u - phi(u) "
-            f"reaches {reached:.4g}",
-            where=where,
-            remedy="if phi grows only linearly, give its `recession`",
-        )

@@ -10,7 +10,7 @@ from torch import Tensor
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
 from allweather.engine.gain import sampled_functions, sampled_objectives
-from allweather.engine.objective_draws import DRAWS, is_costly, objective_draws
+from allweather.engine.objective_draws import DRAWS, objective_draws
 from allweather.engine.screening import leading_medians, tangent_values
 from allweather.objectives import Expectation
 
@@ -35,7 +35,7 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
         first: (d_x,) the decision whose objective is best under the posterior mean.
         search: the legal decisions.
     """
-    if type(belief.objective) is Expectation or is_costly(belief.objective):  # linear; or it would take too long
+    if type(belief.objective) is Expectation:  # linear
         return first
     # The same data give the same decision, whatever else happened.
     belief = replace(belief, generator=torch.Generator().manual_seed(0), bound=belief.field)

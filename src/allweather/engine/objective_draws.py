@@ -12,7 +12,7 @@ from allweather._utils.timing import threads
 from allweather.acquisition import Belief
 from allweather.distances import MMD
 from allweather.engine.condensed import condensed, correction
-from allweather.objectives import Expectation, Objective, RobustSatisficing
+from allweather.objectives import Expectation, Objective
 
 DRAWS = 257
 """Draws of the objective; an odd number has a middle, whichever way one looks."""
@@ -40,17 +40,14 @@ def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS, laws:
     """
     few, shared = condensed(belief), laws or laws_for(belief.objective, count)
     if few is not None:
-        drawn = _all_drawn(few, decisions, count, shared)
-        return drawn if is_costly(belief.objective) else drawn + correction(belief, few, decisions)
+        return _all_drawn(few, decisions, count, shared) + correction(belief, few, decisions)
     return _all_drawn(belief, decisions, count, shared)
 
 
 def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int) -> Tensor:
     seed = belief.generator.initial_seed()
     belief = replace(belief, objective=_with_kernel(belief))
-    laws = belief.reference.weights[None]
-    if not is_costly(belief.objective):  # otherwise the law is taken as known
-        laws = belief.laws(shared, _stream(seed if belief.law_seed is None else belief.law_seed))
+    laws = belief.laws(shared, _stream(seed if belief.law_seed is None else belief.law_seed))
     most = max(1, BLOCK // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
         return torch.cat([_drawn(belief, rows, laws, count, seed) for rows in decisions.split(most)], dim=1)
@@ -75,11 +72,6 @@ def _with_kernel(belief: Belief) -> Objective:
     if not isinstance(distance, MMD) or not is_dataclass(belief.objective):
         return belief.objective
     return replace(belief.objective, distance=distance.bound(belief.reference))
-
-
-def is_costly(objective: Objective) -> bool:
-    """Whether the objective of every draw takes an iterative solver, so that many draws take too long."""
-    return isinstance(objective, RobustSatisficing) and isinstance(objective.distance, MMD)
 
 
 def laws_for(objective: Objective, count: int) -> int:

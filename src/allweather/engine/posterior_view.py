@@ -20,7 +20,7 @@ from allweather.engine.check import reliability_warning
 from allweather.engine.condensed import condensed
 from allweather.engine.gain import SPREAD, Gain, gain_left
 from allweather.engine.interval import credible_interval
-from allweather.engine.objective_draws import is_costly, laws_for, objective_draws
+from allweather.engine.objective_draws import laws_for, objective_draws
 from allweather.engine.recommendation import Recommendation
 from allweather.objectives import Expectation
 from allweather.space import Row, Space
@@ -191,7 +191,7 @@ class Outlook:
         shifts = _radii(distance) if radii is None else radii
         low, middle, high = self.chosen_objective
         worst = self.worst(decision, [distance.number]).weights[0]
-        gain = None if is_costly(self.belief.objective) else self.gain()
+        gain = self.gain()
         return Recommendation(
             decision=decision,
             value=middle,
@@ -204,8 +204,8 @@ class Outlook:
             control=self.control,
             cost=self.cost,
             frontier=self.frontier,
-            possible_gain=None if gain is None else gain.possible,
-            expected_gain=None if gain is None else gain.expected,
+            possible_gain=gain.possible,
+            expected_gain=gain.expected,
             warning=reliability_warning(self.belief.surrogate),
             approximation=self.approximation,
         )

@@ -42,6 +42,10 @@ class RobustSatisficing(Objective):
         values, reference = checked(self, values, reference)
         return -self.distance.fragility(values, reference, self.target)
 
+    def under(self, values: Tensor, points: Tensor, laws: Tensor) -> Tensor:
+        """Minus the fragilities around each law."""
+        return -self.distance.fragilities(values, points, laws, self.target)
+
     def upper(self, band: Band, reference: Reference) -> Tensor:
         """A finite score in the order of the objective at the upper bound.
 
