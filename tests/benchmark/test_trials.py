@@ -1,0 +1,28 @@
+"""The comparison of recommendations with those of the exact posterior, in miniature."""
+
+import torch
+from benchmarks import trials
+from benchmarks.trials import recommended, regret, table
+
+from allweather.surrogates import gp
+
+
+def test_both_posteriors_recommend_a_decision_with_a_known_regret(monkeypatch):
+    monkeypatch.setattr(gp, "EXACT", gp.EXACT)  # which is put back afterwards
+    monkeypatch.setattr(trials, "GRID", 21)
+    found = [recommended("mean", 300, 100, exact)[0] for exact in (True, False)]
+    assert gp.EXACT == 0
+    assert all(0 <= each < 0.6 for each in found)
+    assert abs(found[0] - found[1]) < 0.1
+
+
+def test_tables_of_another_seed_have_other_outcomes():
+    assert not table(10, 1).equals(table(10, 2))
+    assert table(10).equals(table(10, 10))
+
+
+def test_corners_have_more_regret_than_the_middle(monkeypatch):
+    monkeypatch.setattr(trials, "GRID", 21)
+    middle = regret(torch.tensor([0.45, 0.5], dtype=torch.float64))
+    corner = regret(torch.tensor([1.0, 1.0], dtype=torch.float64))
+    assert 0 <= middle < corner
