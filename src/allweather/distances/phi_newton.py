@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 Ratio = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
-STEPS, LONGEST, FAR = 25, 1.5, 0.5
+STEPS, LONGEST, FAR = 60, 1.0, 0.5
 """At most so many steps, none of which changes theta by more than this as a logarithm; theta waits for the mass."""
 SMALLEST, LARGEST = 1e-4, 1e8
 """Of theta: smaller ones cost digits, larger ones overflow."""
