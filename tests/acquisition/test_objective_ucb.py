@@ -137,3 +137,13 @@ def test_batches_and_control_sets():
     study = aw.Study(space, context=laws, objective=Expectation(), acquisition=ObjectiveUCB(1.0), control=control)
     study.add([{"x": i / 6, "y": (i * 0.37) % 1, "value": -((i / 6 - 0.4) ** 2)} for i in range(7)])
     assert set(study.ask().decision) in ({"x"}, {"x", "y"})
+
+
+def test_a_mean_has_the_same_gradient_as_a_part_of_another_score():
+    known = belief(Expectation())
+    score = ObjectiveUCB(1.0).build(known)
+    decisions = GRID[3:8].clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(score(decisions).sum(), decisions)
+    (expected,) = torch.autograd.grad(known.field.upper(decisions, known.reference.weights, 1.0).sum(), decisions)
+    assert score.closed
+    torch.testing.assert_close(gradient, expected)

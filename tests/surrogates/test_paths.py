@@ -5,6 +5,7 @@ import torch
 from tests.surrogates.tables import table, uniform
 
 from allweather.surrogates import GP
+from allweather.surrogates.paths import pairwise_weighted, weighted
 
 
 def exact(posterior, decisions, contexts):
@@ -86,3 +87,21 @@ def test_cosines_are_added_before_or_after_they_are_weighted():
     posterior, contexts, decisions = GP("matern").fit(table(12)), uniform(9, 2), uniform(3, 2, seed=2)
     few, many = (posterior.paths(contexts[:n], 4, torch.Generator().manual_seed(4), 16)(decisions) for n in (8, 9))
     torch.testing.assert_close(many[..., :8], few)  # 8 contexts are twice as many as samples, 9 are more
+
+
+def test_the_gradient_is_the_same_where_one_context_of_each_sample_counts():
+    draws = torch.Generator().manual_seed(4)
+    weights, right, left = (
+        torch.randn(shape, generator=draws, dtype=torch.float64) for shape in ((5, 7), (11, 9), (3, 11))
+    )
+    product, plain = pairwise_weighted(weights, right, 4), weighted(torch.cat([weights[:, :4], weights], -1), right)
+
+    def median(values):
+        return values.gather(-1, values.detach().argsort(-1)[..., 4:5])
+
+    for combine in (median, torch.square, lambda values: median(values)[:2]):
+        found = []
+        for function in (product, plain):
+            moved = left.clone().requires_grad_()
+            found += torch.autograd.grad(combine(function(moved)).sum(), moved)
+        torch.testing.assert_close(*found)

@@ -70,6 +70,18 @@ def argsort(values: Tensor) -> Tensor:
     return values.argsort(dim=-1)
 
 
+def nth_place(values: Tensor, rank: int) -> Tensor:
+    """Where (..., 1) among the last dimension the value is that `rank` others come before, in ascending order.
+
+    Example:
+        >>> nth_place(torch.tensor([[3.0, 1.0, 2.0]]), 1)
+        tensor([[2]])
+    """
+    if values.device.type == "cpu":  # a partial sort takes a fraction of the time of a whole one
+        return torch.from_numpy(np.argpartition(values.detach().numpy(), rank, axis=-1)[..., rank, None])
+    return values.argsort(dim=-1)[..., rank, None]
+
+
 def argmin(values: Tensor) -> Tensor:
     """Indices (...,) of the smallest values of the last dimension."""
     if values.device.type == "cpu":  # NumPy's is vectorised

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from allweather._utils.tensors import with_gradient
 from allweather.acquisition.base import Acquisition, Belief, Score
 from allweather.errors import MOST, require, require_count, require_number
 from allweather.objectives import Band, Expectation
@@ -87,6 +88,9 @@ class MeanBound:
         """The score (b,)."""
         if self._closed is not None and not decisions.requires_grad:
             return torch.from_numpy(self._closed.values(decisions.numpy()))
+        if self._closed is not None:  # a part of another score
+            values, gradients = map(torch.from_numpy, self._closed.slopes(decisions.detach().numpy()))
+            return with_gradient(values, lambda: gradients, decisions)
         return self._field.upper(decisions, self._weights, self._width)
 
 

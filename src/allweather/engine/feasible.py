@@ -15,6 +15,7 @@ from allweather.acquisition.constrained import (
     penalised,
     scalarised,
 )
+from allweather.acquisition.objective_ucb import mean_score
 from allweather.acquisition.optimize import Search
 from allweather.engine.condensed import Expected
 from allweather.engine.objective_draws import DRAWS, laws_for, objective_draws
@@ -71,7 +72,8 @@ def best_feasible(
     offered = _offer(joint, wanted, torch.stack([*found, *_leading(kept[1], search.permitted(tried), TRIED)]))
     if bool((offered.probability >= CONFIDENCE).any()):
         between = search.permitted(search.box.snap(_between(offered)))
-        offered = _offer(joint, wanted, torch.cat([offered.decisions, between])) if len(between) else offered
+        further = [_offer(joint, wanted, between)] if len(between) else []
+        offered = Offered(*(torch.cat(parts) for parts in zip(offered, *further, strict=True)))
     best = _preferred(offered)
     return Chosen(offered.decisions[best], float(offered.probability[best]))
 
@@ -170,4 +172,4 @@ def _leading(score: Score, decisions: Tensor, count: int) -> Tensor:
 def expected_score(belief: Belief) -> Score:
     """The objective of the posterior mean as a score."""
     few = belief.rough() if belief.objective.slow else None
-    return belief.expected if few is None else Expected(belief, few)
+    return mean_score(belief) or belief.expected if few is None else Expected(belief, few)

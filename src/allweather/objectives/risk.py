@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from allweather._utils.tensors import ROUNDING, argsort, ascending
+from allweather._utils.tensors import ROUNDING, argsort, ascending, nth_place
 from allweather.contexts import Reference
 from allweather.errors import is_number, require, require_number
 from allweather.objectives.base import Band, Objective, checked
@@ -72,11 +72,17 @@ class VaR(Objective):
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The upper quantile at `level`."""
         values, reference = checked(self, values, reference)
-        weights = reference.weights
+        return values.gather(-1, self._place(values, reference.weights)).squeeze(-1)
+
+    def _place(self, values: Tensor, weights: Tensor) -> Tensor:
+        """Where (..., 1) among the values (..., n) the quantile is."""
+        if bool((weights == weights[0]).all()):  # the same rank whatever the order
+            return nth_place(values, min(int((weights.cumsum(-1) <= self.level + ROUNDING).sum()), len(weights) - 1))
         order = argsort(values)
-        passed = (weights[order].cumsum(-1) <= self.level + ROUNDING).sum(-1, keepdim=True)
-        last = (weights[order] > 0).long().cumsum(-1).argmax(-1, keepdim=True)
-        return values.gather(-1, order.gather(-1, torch.minimum(passed, last))).squeeze(-1)
+        ordered = weights[order]
+        passed = (ordered.cumsum(-1) <= self.level + ROUNDING).sum(-1, keepdim=True)
+        last = (ordered > 0).long().cumsum(-1).argmax(-1, keepdim=True)
+        return order.gather(-1, torch.minimum(passed, last))
 
 
 @dataclass(frozen=True)

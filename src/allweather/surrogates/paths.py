@@ -11,7 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from torch import Generator, Tensor
 
@@ -117,15 +119,62 @@ def pairwise_weighted(weights: Tensor, right: Tensor, features: int) -> Callable
         right: (2 features + t, n).
         features: number of cosines.
     """
-    cosines, sines, correlations = right.T.contiguous().tensor_split([features, 2 * features], -1)  # (n, ...)
+    columns = right.T.contiguous()  # (n, 2 features + t)
+    return lambda left: Pairwise.apply(left, weights, columns, features)  # type: ignore[no-untyped-call]
 
-    def product(left: Tensor) -> Tensor:
-        x, y, near = (part[:, None] for part in left.tensor_split([features, 2 * features], -1))  # (b, 1, ...)
-        pairs = torch.cat([torch.addcmul(x * cosines, y, sines), near * correlations], -1)  # (b, n, features + t)
+
+class Pairwise(torch.autograd.Function):
+    """The products of `pairwise_weighted`, with a gradient that is cheap where few of them count.
+
+    Of a quantile over contexts one value of each sample counts: then only that one is differentiated.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        left: Tensor,  # (b, 2 features + t)
+        weights: Tensor,  # (samples, features + t)
+        columns: Tensor,  # (n, 2 features + t)
+        features: int,
+    ) -> Tensor:
+        """The products (samples, b, n)."""
+        ctx.save_for_backward(weights, columns)
+        ctx.features = features
+        x, y, near = left[:, None].tensor_split([features, 2 * features], -1)
+        cosines, sines, correlations = columns.tensor_split([features, 2 * features], -1)
+        pairs = left.new_empty(len(left), len(columns), weights.shape[1])  # (b, n, features + t)
+        torch.mul(x, cosines, out=pairs[..., :features]).addcmul_(y, sines)
+        torch.mul(near, correlations, out=pairs[..., features:])
         found: Tensor = (weights @ pairs.flatten(0, 1).T).unflatten(1, pairs.shape[:2])
         return found
 
-    return product
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None, None]:
+        """The gradient in `left` alone."""
+        weights, columns = ctx.saved_tensors
+        counts = upstream[0].transpose(0, 1)  # (b, samples, n)
+        place = _only(counts)
+        if place is not None:
+            both = torch.cat([weights[:, : ctx.features], weights], -1)  # (samples, 2 features + t)
+            chosen = columns[place].mul_(both)
+            return (counts.gather(-1, place[..., None]).mT @ chosen)[:, 0], None, None, None
+        pull = (weights.T @ upstream[0].flatten(1)).T.unflatten(0, upstream[0].shape[1:])  # (b, n, features + t)
+        parts = columns.tensor_split([ctx.features, 2 * ctx.features], -1)
+        shares, near = pull.tensor_split([ctx.features], -1)
+        found = [(each * part).sum(1) for each, part in zip((shares, shares, near), parts, strict=True)]
+        return torch.cat(found, -1), None, None, None
+
+
+def _only(values: Tensor) -> Tensor | None:
+    """Where (...,) along the last dimension the only number is that is not zero; None where some have more."""
+    if values.device.type != "cpu":
+        return None
+    filled = values.numpy() != 0
+    if np.count_nonzero(filled) > filled[..., 0].size:
+        return None
+    place = filled.argmax(-1)
+    alone = np.count_nonzero(np.take_along_axis(filled, place[..., None], -1)) == np.count_nonzero(filled)
+    return torch.from_numpy(place) if alone else None
 
 
 def weighted(weights: Tensor, right: Tensor) -> Callable[[Tensor], Tensor]:
