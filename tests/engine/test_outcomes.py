@@ -139,6 +139,20 @@ def test_cautious_decisions_are_feasible_and_need_a_beginning():
     assert trial.decision["x"] <= 0.54
 
 
+def test_a_cautious_study_that_was_stored_before_goes_on_as_it_was(tmp_path):
+    place = f"sqlite:///{tmp_path}/a.db"
+    options = {"outcomes": WANTED, "context": LAW, "initial": 3, "cautious": 0.95}
+    now = aw.Study(SPACE, **options)
+    now.add(rows(xs=(0.0, 0.1, 0.2)))
+    lines = [line.replace(', "caution": "wary"', "") for line in now.export()]
+    for name in ("loaded", "opened"):
+        import_lines(Database(place), lines, name)
+    before = aw.Study.load(place, "loaded").ask().decision["x"]
+    assert before == pytest.approx(0.36138218, abs=1e-6)  # what the version that stored it asked for
+    assert aw.Study(SPACE, **options, storage=place, name="opened").ask().decision["x"] == before
+    assert now.ask().decision["x"] < before
+
+
 def test_outcomes_come_one_by_one_and_fail_alone():
     made = study()
     trial = made.tell(made.ask(), {"gain": 1.0}, sd={"gain": 0.1}, context={"c": 0.5})

@@ -256,3 +256,28 @@ def test_draws_of_means_are_means_of_draws(draws):
     first, second = (torch.Generator().manual_seed(5) for _ in range(2))
     expected = torch.einsum("kbn,kn->kb", posterior.draws(decisions, contexts, 31, first), laws)
     torch.testing.assert_close(posterior.mean_draws(decisions, contexts, laws, 31, second), expected)
+
+
+def test_wary_draws_do_not_hope_for_what_the_data_do_not_say():
+    """Ten outcomes of one decision say nothing about other decisions: these may differ soon, and are not as good."""
+    contexts = uniform(10, 1)
+    data = Observations.of(
+        torch.full((10, 2), 0.5, dtype=torch.float64), contexts, 3 + 0.1 * (5 * contexts[:, 0]).sin()
+    )
+    model = GP("matern", outputscale="fit")
+    fitted = model.fit(data)
+    usual, wary = model.averaged(data, fitted), model.wary(data, fitted, level=2.0)
+    lengths = [np.median([part.fitted.lengthscales[0] for part in each.parts]) for each in (usual, wary)]
+    assert lengths[1] < 1 < lengths[0]
+    here, away = torch.full((1, 2), 0.5, dtype=torch.float64), torch.zeros(1, 2, dtype=torch.float64)
+    fields = [each.field(contexts[:3]) for each in (usual, wary)]
+    torch.testing.assert_close(fields[0].mean(here), fields[1].mean(here), atol=0.02, rtol=0)
+    assert bool((fields[1].mean(away) < 2.5).all())
+    assert bool((fields[0].mean(away) > 2.7).all())
+    given = GP("matern", 0.3, outputscale=1.0, noise=0.1, mean=0.0)
+    torch.testing.assert_close(
+        *(
+            each.field(contexts).mean(away)
+            for each in (given.averaged(data, given.fit(data)), given.wary(data, given.fit(data), 2.0))
+        )
+    )

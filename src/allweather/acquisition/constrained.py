@@ -48,6 +48,8 @@ class JointBelief:
     """What to keep."""
     cautious: float | None = None
     """The probability with which every decision must keep all limits, where it must."""
+    wary: bool = True
+    """Whether what draws do not tell is allowed for then."""
 
     @property
     def generator(self) -> Generator:

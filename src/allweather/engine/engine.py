@@ -200,6 +200,11 @@ class Engine:
         with self.watch("fit"):
             return self.parts.surrogate.averaged(self._data(history), posterior)
 
+    def wary(self, history: History, posterior: Posterior, level: float) -> Posterior:
+        """Return the posterior that says which decisions are safe."""
+        with self.watch("fit"):
+            return self.parts.surrogate.wary(self._data(history), posterior, level)
+
     def _data(self, history: History) -> Observations:
         return self.observations(history).to(self.device)
 

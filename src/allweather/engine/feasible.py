@@ -18,6 +18,7 @@ from allweather.acquisition.constrained import (
 from allweather.acquisition.objective_ucb import mean_score
 from allweather.acquisition.optimize import Search
 from allweather.engine.condensed import Expected
+from allweather.engine.interval import independent_draws, tail_share
 from allweather.engine.objective_draws import DRAWS, laws_for, objective_draws
 
 CONFIDENCE = 0.9
@@ -28,6 +29,8 @@ ROUNDS = 2
 """Searches with margins that are taken from draws, which also say what is not known about the context distribution."""
 BETWEEN = 7
 """Decisions between one that is believed feasible and a better one that is not, which are compared too."""
+STEPS = (0.9, 0.75, 0.6, 0.5, 0.4, 0.3, 0.22, 0.16, 0.11, 0.08, 0.05)
+"""Of the way from a decision that surely keeps all limits to one that may not."""
 TRIED = 4
 """Tried decisions that are compared too."""
 
@@ -147,16 +150,35 @@ def surely_feasible(joint: JointBelief, decision: Tensor, search: Search) -> Ten
         decision: what the acquisition chose.
         search: the legal decisions.
     """
-    needed = joint.cautious or CONFIDENCE
-    if bool(feasible_draws(joint, decision[None]).double().mean() >= needed):
+    if bool(_sure(joint, decision[None])[1]):
         return decision
     likely = likely_feasible(joint.limits)
-    surest = search.best(likely, joint.generator, _leading(likely, search.permitted(joint.tried()), 8)).decision
-    steps = torch.linspace(1, 0, BETWEEN + 2, dtype=decision.dtype, device=decision.device)[1:-1, None]
+    tried = _leading(likely, search.permitted(joint.tried()), 8)
+    surest = search.best(likely, joint.generator, tried).decision
+    way = STEPS if joint.wary else [place / (BETWEEN + 1) for place in range(BETWEEN, 0, -1)]
+    steps = torch.tensor(way, dtype=decision.dtype, device=decision.device)[:, None]
     between = search.permitted(search.box.snap(surest + steps * (decision - surest)))
-    offered = torch.cat([between, surest[None]])
-    sure = feasible_draws(joint, offered).double().mean(0) >= needed
-    return offered[int(sure.double().argmax())] if bool(sure.any()) else surest
+    offered = torch.cat([between, surest[None], tried if joint.wary else tried[:0]])
+    probability, sure = _sure(joint, offered)
+    if not bool(sure.any()):
+        return offered[int(probability.argmax())] if joint.wary else surest
+    return offered[int(sure.double().argmax())]
+
+
+def _sure(joint: JointBelief, decisions: Tensor) -> tuple[Tensor, Tensor]:
+    """How likely (b,) decisions keep all limits, and whether that is certainly as likely as it must be.
+
+    As with intervals: of k draws that all keep a limit the next one breaks it with probability 1 / (k + 1), draws that
+    share a context distribution count for fewer, and what is estimated from few outcomes has heavier tails.
+    """
+    kept, needed = feasible_draws(joint, decisions).double().cpu(), joint.cautious or CONFIDENCE
+    share = kept.mean(0)
+    if not joint.wary:
+        return share, share >= needed
+    known = independent_draws(kept, min(laws_for(limit.belief.objective, DRAWS) for limit in joint.limits))
+    outcomes = min(len(limit.belief.observations) for limit in joint.limits)
+    allowed = tail_share(outcomes, allowance=1, beyond=1 - needed)
+    return share, ((1 - share) * known + 1) / (known + 1) <= allowed
 
 
 def _leading(score: Score, decisions: Tensor, count: int) -> Tensor:

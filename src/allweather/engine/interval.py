@@ -22,19 +22,20 @@ ALLOWANCE = 1.1
 """What the distance of an interval's ends from its middle is multiplied by, in standard deviations."""
 
 
-def tail_share(outcomes: int, allowance: float | None = None) -> float:
+def tail_share(outcomes: int, allowance: float | None = None, beyond: float = (1 - LEVEL) / 2) -> float:
     """The share of normal draws on either side of an interval whose spread is estimated from some outcomes.
 
     Args:
         outcomes: how many independent ones.
         allowance: for what the model does not know about itself, by default `ALLOWANCE`; 1 for nothing.
+        beyond: the probability of either side.
 
     Example:
         >>> round(tail_share(15, allowance=1), 3), round(tail_share(15), 3)
         (0.039, 0.026)
     """
     factor = ALLOWANCE if allowance is None else allowance
-    return float(ndtr(-factor * stdtrit(max(outcomes - 1, 2), (1 + LEVEL) / 2)))
+    return float(ndtr(-factor * stdtrit(max(outcomes - 1, 2), 1 - beyond)))
 
 
 def independent_draws(

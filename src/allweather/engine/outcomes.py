@@ -20,6 +20,7 @@ from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.methods.composition import Composition
+from allweather.methods.goals import WARY
 from allweather.objectives import Objective, Outcome, RobustSatisficing
 from allweather.trials.history import History
 
@@ -143,6 +144,11 @@ class OutcomesEngine(Engine):
         """The outcomes that are maximized or minimized."""
         return [name for name, outcome in self.outcomes.items() if not outcome.constrains]
 
+    @property
+    def _wary(self) -> bool:
+        """Whether cautious decisions are judged as they are now, and not as they were at first."""
+        return self.parts.caution == WARY
+
     def _of(self, history: History, name: str) -> History:
         return history.of_outcome(name, self.outcomes[name].sign)
 
@@ -156,7 +162,9 @@ class OutcomesEngine(Engine):
                 posterior = engine.posterior(past)
                 belief = engine.belief(past, posterior, engine.parts, generator, situation)
                 if self.cautious is not None and self.outcomes[name].constrains:  # few data do not settle the model
-                    belief = replace(belief, averaged=engine.averaged(past, posterior))
+                    level = _level(self.outcomes[name], belief.objective)
+                    judged = engine.wary(past, posterior, level) if self._wary else engine.averaged(past, posterior)
+                    belief = replace(belief, averaged=judged)
                 found[name] = self._shared(belief, found, self._own(name, ASK, len(history.trials)))
         return found
 
@@ -179,6 +187,7 @@ class OutcomesEngine(Engine):
             tuple(beliefs[name] for name in self._wanted if name in beliefs),
             tuple(Limit(beliefs[name], each.level(beliefs[name].objective)) for name, each in limits.items()),
             self.cautious,
+            self._wary,
         )
 
     def _own(self, name: str, stream: int, number: int) -> Generator:
@@ -210,3 +219,8 @@ def check_combination(composition: Composition, direction: str) -> None:
     require(own is None, "Study(outcomes=..., objective=...)", "not have an objective for all", own, remedy)
     upwards, remedy = direction == "maximize", "use `Maximize` and `Minimize`"
     require(upwards, "Study(outcomes=..., direction=...)", "not both be given", direction, remedy)
+
+
+def _level(outcome: Outcome, objective: Objective) -> float:
+    """What values of an outcome should reach for its limit to be kept."""
+    return outcome.level(objective) if objective.signed else float(objective.threshold)  # type: ignore[attr-defined]

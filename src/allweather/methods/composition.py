@@ -14,6 +14,7 @@ from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
 from allweather.methods.defaults import CONTEXT_RULE, DEFAULTS, EVERY_TRIAL, LEGACY, SIMULATION
+from allweather.methods.goals import WARY
 from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.surrogates import BoTorch, Surrogate
@@ -49,6 +50,8 @@ class Composition:
     """The published method that it was made from, if any."""
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
+    caution: str = WARY
+    """How decisions of a cautious study are judged."""
 
     def __post_init__(self) -> None:
         require(self.goal in DEFAULTS, "Study(goal=...)", f"be one of {list(DEFAULTS)}", self.goal)
@@ -100,6 +103,7 @@ class Composition:
             self.goal if goal is None else goal,
             self.origin,
             rule,  # type: ignore[arg-type]
+            self.caution,
         )
 
     def on(self, space: Space, sign: int, controlled: bool = False) -> Parts:
@@ -121,6 +125,7 @@ class Composition:
             space=space,
             goal=self.goal,
             simulator=None if self.simulator is None else self.simulator.on(space),
+            caution=self.caution,
         )
 
 
@@ -138,6 +143,8 @@ class Parts:
     """That of the composition."""
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
+    caution: str = WARY
+    """How decisions of a cautious study are judged."""
 
     def context_model(self, forecast: ContextModel | None = None) -> ContextModel | None:
         """Return the model of the coming context: the forecast, or where there is none the composition's own."""

@@ -77,7 +77,9 @@ def _differences(before: Any, after: Any, place: tuple[str, ...]) -> Iterator[Di
 
 def _readable(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with costs by control set, and without the version and what is no part of the study."""
-    found = {key: value for key, value in fields.items() if key not in ("version", "name", "storage", "expire")}
+    found = {
+        key: value for key, value in fields.items() if key not in ("version", "name", "storage", "expire", "caution")
+    }
     if isinstance(found.get("control"), Mapping) and "sets" in found["control"]:
         control = dict(found["control"])
         costs = {", ".join(each["variables"]): each["cost"] for each in control.pop("sets")}

@@ -56,12 +56,16 @@ def as_stored(composition: Composition, stored: Mapping[str, Any] | None, names:
 
 
 def as_simulated(composition: Composition, stored: Mapping[str, Any] | None) -> Composition:
-    """Return a composition given in code with the meaning it had when simulators had no defaults of their own.
+    """Return a composition given in code with the meaning it had when a study of version 2 was stored.
+
+    Simulators had no defaults of their own at first, and cautious decisions were judged by other draws.
 
     Args:
         composition: as the code gives it now.
         stored: the fields of the stored spec; None where the study has parts without plain form.
     """
+    caution = (stored or {}).get("caution")
+    composition = composition if caution is None else dataclasses.replace(composition, caution=caution)
     if composition.goal != SIMULATION or stored is None or stored.get("goal") != EVERY_TRIAL:
         return composition
     rule, earlier = composition.simulator, MostInfluential()

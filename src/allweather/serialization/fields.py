@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from allweather.errors import require
-from allweather.methods.goals import EVERY_TRIAL
+from allweather.methods.goals import AVERAGED, EVERY_TRIAL
 from allweather.serialization.checks import LIST, NUMBER, PART, TABLE, WHOLE, WORD, below, read, require_plain
 from allweather.serialization.legacy import VERSION
 
@@ -25,6 +25,7 @@ OPTIONAL = {
     "control": TABLE,
     "outcomes": TABLE,
     "cautious": NUMBER,
+    "caution": WORD,
     "storage": WORD,
     "expire": NUMBER,
     **dict.fromkeys(PARTS, PART),
@@ -64,4 +65,6 @@ def stored_fields(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     found = check_fields({"version": 1, **fields}, where)
     if "simulator" in found:  # which had no goal of its own at first
         found.setdefault("goal", EVERY_TRIAL)
+    if "cautious" in found:  # which was judged otherwise at first
+        found.setdefault("caution", AVERAGED)
     return {key: value for key, value in found.items() if key != "storage"}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 from allweather._utils.registry import unknown
 from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
+from allweather.methods.goals import WARY
 from allweather.objectives import Outcome
 from allweather.serialization.checks import NUMBER, TABLE, NoPlainForm, below, explained, read
 from allweather.serialization.compositions import decode_control, decode_method, encode_composition, encode_control
@@ -139,7 +140,8 @@ class Spec:
         goal = given.get("goal", GOALS[version] if "method" not in given else None)
         with explained(self.where):
             base = decode_method(given.get("method", {}), self._at("method"), version).with_parts(goal=goal)
-        if "method" in given or goal != GOALS[VERSION]:
+        base = replace(base, caution=given.get("caution", WARY))
+        if "method" in given or base.caution != WARY or goal != GOALS[VERSION]:
             found["method"] = base
         if "simulator" in given and goal is not None and "goal" in given:
             found["goal"] = goal  # without one, that of simulators is meant
@@ -205,7 +207,7 @@ def encode_study(arguments: Arguments) -> dict[str, Any]:
     if arguments.outcomes is not None:
         fields["outcomes"] = {name: encode_part(name, each) for name, each in arguments.outcomes.items()}
     if arguments.cautious is not None:
-        fields["cautious"] = float(arguments.cautious)
+        fields |= {"cautious": float(arguments.cautious), "caution": composition.caution}
     if arguments.constraints:
         fields["constraints"] = [encode_settings(limit) for limit in arguments.constraints]
     if arguments.candidates is not None:

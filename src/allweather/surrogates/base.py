@@ -238,6 +238,16 @@ class Surrogate(ABC):
         """
         return posterior
 
+    def wary(self, observations: Observations, posterior: Posterior, level: float) -> Posterior:
+        """Return the posterior that says which decisions are safe: `averaged`, without hopes that data do not support.
+
+        Args:
+            observations: the outcomes it was fitted to.
+            posterior: what `fit` or `resume` returned for them.
+            level: what outcomes must reach; nothing is expected to where nothing is known.
+        """
+        return self.averaged(observations, posterior)
+
     def on(self, space: Space) -> Self:
         """This recipe for the variables of a space."""
         return self

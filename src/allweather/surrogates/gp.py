@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from allweather.errors import MOST, InvalidInput, is_number, require, require_count, require_number
@@ -24,8 +25,8 @@ from allweather.surrogates.mixture import MixturePosterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posterior import ProductPosterior, centre_and_scale
 from allweather.surrogates.standard_errors import known_variances
-from allweather.surrogates.warp import PLACES, Warp, places_for
-from allweather.surrogates.warped import WarpedPosterior
+from allweather.surrogates.warp import PLACES, places_for
+from allweather.surrogates.warped import WarpedPosterior, warped_outcomes
 
 NO_NOISE = 1e-6
 """Variance of the noise that stands for none, in units of the outcomes' variance: keeps linear algebra sound."""
@@ -133,12 +134,16 @@ class GP(Surrogate):
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
-        warped, warp = _warped(observations, fitted.warp)
+        warped, warp = warped_outcomes(observations, fitted.warp)
         few = len(observations) < FEW * observations.joint.shape[1]
         inner = self._mixed(warped, fitted, self.draws if few else 0)
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
-    def averaged(self, observations: Observations, posterior: Posterior) -> Posterior:
+    def wary(self, observations: Observations, posterior: Posterior, level: float) -> Posterior:
+        """Return `averaged`, but with lengthscales around the prior's mode and a mean that is not above the level."""
+        return self.averaged(observations, posterior, level)
+
+    def averaged(self, observations: Observations, posterior: Posterior, most: float | None = None) -> Posterior:
         """Return the posterior averaged over `interval_draws` hyperparameters, or itself where data settle them.
 
         Variances are multiplied by `t / (t - p)` for p unknowns fitted to t outcomes, as in regression: where the
@@ -148,8 +153,11 @@ class GP(Surrogate):
         few = t < min(UNSETTLED * observations.joint.shape[1], MOST_AVERAGED)
         if fitted is None or not few or not self.interval_draws:
             return posterior
-        warped, warp = _warped(observations, fitted.warp)
-        inner = self._mixed(warped, fitted, self.interval_draws, t / max(t - self._unknowns(observations), t / 3))
+        warped, warp = warped_outcomes(observations, fitted.warp)
+        inflation = t / max(t - self._unknowns(observations), t / 3)
+        if most is not None and warp is not None:
+            most = float(warp(torch.tensor(most, dtype=torch.float64)))
+        inner = self._mixed(warped, fitted, self.interval_draws, inflation, most)
         return inner if warp is None else WarpedPosterior.of(inner, warp, observations.values)
 
     def _place(
@@ -172,14 +180,14 @@ class GP(Surrogate):
         reached = {place: density for place, (_, density) in fits.items()}
         reached[""] += GAINED * len(some)
         place = max(reached, key=reached.__getitem__)
-        place = place if _warped(observations, place)[1] is not None else ""
+        place = place if warped_outcomes(observations, place)[1] is not None else ""
         return (place, fits[place][0], None) if steps else (place, start, fits[place][0])
 
     def _fitted(
         self, observations: Observations, start: Hyperparameters | None, place: str, steps: int | None = None
     ) -> tuple[Hyperparameters, float]:
         """The best hyperparameters found, and the leave-one-out log density of the outcomes if it is to be compared."""
-        warped, warp = _warped(observations, place)
+        warped, warp = warped_outcomes(observations, place)
         if place and warp is None:
             return Hyperparameters.typical(1), -math.inf
         values, d = warped.values, warped.joint.shape[1]
@@ -211,17 +219,20 @@ class GP(Surrogate):
         return best
 
     def _mixed(
-        self, observations: Observations, fitted: Hyperparameters, draws: int, inflation: float = 1.0
+        self, data: Observations, fitted: Hyperparameters, draws: int, inflation: float = 1.0, most: float | None = None
     ) -> ProductPosterior | MixturePosterior:
-        best = self._best(observations, fitted)
+        best = self._best(data, fitted)
         if not draws:
             return best
+        drawn = hyperparameter_draws(self._evidence(data), fitted, draws, wary=most is not None)
+        # Both together leave the mean as it is and multiply the variance.
         drawn = [
-            # Both together leave the mean as it is and multiply the variance.
-            replace(each, outputscale=inflation * each.outputscale, noise=inflation * each.noise)
-            for each in hyperparameter_draws(self._evidence(observations), fitted, draws)
+            replace(each, outputscale=inflation * each.outputscale, noise=inflation * each.noise) for each in drawn
         ]
-        return MixturePosterior(best, tuple(self._best(observations, each, inflation) for each in drawn))
+        if most is not None and self.mean is None:
+            shift, scale = centre_and_scale(data.values, data.sds)
+            drawn = [replace(each, mean=min(each.mean, (most - shift) / scale)) for each in drawn]
+        return MixturePosterior(best, tuple(self._best(data, each, inflation) for each in drawn))
 
     def _unknowns(self, observations: Observations) -> int:
         """How many numbers were fitted to the outcomes; a variance that is theirs is one."""
@@ -284,14 +295,3 @@ def _some(count: int, limit: int) -> np.ndarray:
     if count <= limit:
         return np.arange(count)
     return np.sort(np.random.default_rng(count).permutation(count)[:limit])
-
-
-def _warped(observations: Observations, place: str) -> tuple[Observations, Warp | None]:
-    """The observations with warped outcomes, and the warp, if there is to be one and it can be."""
-    values, errors = observations.values, observations.sds
-    warp = Warp.around(place, values) if place else None
-    if warp is None:
-        return observations, None
-    if errors is not None:  # to first order
-        errors = errors * warp.log_jacobian(values).exp()
-    return replace(observations, values=warp(values), sds=errors), warp

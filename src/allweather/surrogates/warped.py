@@ -13,6 +13,7 @@ from torch import Generator, Tensor
 
 from allweather.surrogates.base import ContextKernel, Field, Moments, Paths, Posterior
 from allweather.surrogates.hyperparameters import Hyperparameters
+from allweather.surrogates.observations import Observations
 from allweather.surrogates.step import Step
 from allweather.surrogates.warp import Warp
 
@@ -195,3 +196,19 @@ class WarpedStep(Step):
     def own(self, decisions: Tensor, weights: Tensor) -> Tensor:
         """Slopes of the decisions themselves."""
         return self._inner.own(decisions, self._field._linearised(decisions, weights)[1].detach())
+
+
+def warped_outcomes(observations: Observations, place: str) -> tuple[Observations, Warp | None]:
+    """The observations with warped outcomes, and the warp, if there is to be one and it can be.
+
+    Args:
+        observations: the outcomes as they are.
+        place: what the warp is centred on; none where it is empty.
+    """
+    values, errors = observations.values, observations.sds
+    warp = Warp.around(place, values) if place else None
+    if warp is None:
+        return observations, None
+    if errors is not None:  # to first order
+        errors = errors * warp.log_jacobian(values).exp()
+    return replace(observations, values=warp(values), sds=errors), warp
