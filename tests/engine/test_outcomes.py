@@ -3,7 +3,7 @@
 import pytest
 
 import allweather as aw
-from allweather.engine.feasible import CONFIDENCE
+from allweather.engine.feasible import AIM, CONFIDENCE
 from allweather.serialization import Spec
 from allweather.storage.database import Database
 from allweather.storage.export import import_lines
@@ -38,7 +38,7 @@ def test_the_recommendation_keeps_the_limit(known):
     best = known.recommend(radii=[0.0], tolerance=0.2)
     assert 0.4 < best.decision["x"] <= 0.545
     assert best.ranges["x"][1] <= 0.56
-    assert best.feasible >= CONFIDENCE
+    assert best.feasible >= AIM
     purity = best.outcomes.set_index("outcome").loc["purity"]
     assert purity["probability"] >= CONFIDENCE
     assert purity["margin"] >= -1e-6
@@ -144,7 +144,8 @@ def test_a_cautious_study_that_was_stored_before_goes_on_as_it_was(tmp_path):
     options = {"outcomes": WANTED, "context": LAW, "initial": 3, "cautious": 0.95}
     now = aw.Study(SPACE, **options)
     now.add(rows(xs=(0.0, 0.1, 0.2)))
-    lines = [line.replace(', "caution": "wary"', "") for line in now.export()]
+    lines = [line.replace(', "caution": "wary"', "") for line in now.export()]  # which earlier versions did not write
+    assert lines[0] != next(iter(now.export()))
     for name in ("loaded", "opened"):
         import_lines(Database(place), lines, name)
     before = aw.Study.load(place, "loaded").ask().decision["x"]
@@ -183,6 +184,9 @@ def test_a_journal_keeps_them_and_goes_on_with_the_same_decision(tmp_path):
     again = aw.Study.load(place, "copy")
     assert again.trials().equals(first.trials())
     assert again.ask().decision == first.ask().decision
+    import_lines(Database(place), [line.replace(', "caution": "wary"', "") for line in first.export()], "earlier")
+    judged = [aw.Study.load(place, name)._opened[1].engine.parts.caution for name in ("copy", "earlier")]
+    assert judged == ["wary", "averaged"]
     assert study_of(first).trials().equals(first.trials())
     with pytest.raises(aw.InvalidInput, match="outcomes"):
         aw.Study(SPACE, storage=place, name="pure", context=LAW)

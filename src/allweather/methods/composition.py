@@ -14,7 +14,7 @@ from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
 from allweather.methods.defaults import CONTEXT_RULE, DEFAULTS, EVERY_TRIAL, LEGACY, SIMULATION
-from allweather.methods.goals import WARY
+from allweather.methods.goals import AVERAGED, WARY
 from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.surrogates import BoTorch, Surrogate
@@ -51,10 +51,12 @@ class Composition:
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
     caution: str = WARY
-    """How decisions of a cautious study are judged."""
+    """How decisions are judged that must keep limits."""
 
     def __post_init__(self) -> None:
         require(self.goal in DEFAULTS, "Study(goal=...)", f"be one of {list(DEFAULTS)}", self.goal)
+        known = self.caution in (WARY, AVERAGED)
+        require(known, "Composition(caution=...)", f"be {WARY} or {AVERAGED}", self.caution)
         parts: list[tuple[str, Any, type, str]] = [
             ("rule", self.rule, Rule, "a rule such as CostAdaptive()"),
             ("context", self.context, ContextModel, "a context model such as KDE()"),
@@ -144,7 +146,7 @@ class Parts:
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
     caution: str = WARY
-    """How decisions of a cautious study are judged."""
+    """How decisions are judged that must keep limits."""
 
     def context_model(self, forecast: ContextModel | None = None) -> ContextModel | None:
         """Return the model of the coming context: the forecast, or where there is none the composition's own."""

@@ -65,6 +65,6 @@ def stored_fields(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     found = check_fields({"version": 1, **fields}, where)
     if "simulator" in found:  # which had no goal of its own at first
         found.setdefault("goal", EVERY_TRIAL)
-    if "cautious" in found:  # which was judged otherwise at first
+    if "outcomes" in found:  # whose limits were judged otherwise at first
         found.setdefault("caution", AVERAGED)
     return {key: value for key, value in found.items() if key != "storage"}

@@ -206,8 +206,9 @@ def encode_study(arguments: Arguments) -> dict[str, Any]:
     fields |= parts
     if arguments.outcomes is not None:
         fields["outcomes"] = {name: encode_part(name, each) for name, each in arguments.outcomes.items()}
+        fields["caution"] = composition.caution
     if arguments.cautious is not None:
-        fields |= {"cautious": float(arguments.cautious), "caution": composition.caution}
+        fields["cautious"] = float(arguments.cautious)
     if arguments.constraints:
         fields["constraints"] = [encode_settings(limit) for limit in arguments.constraints]
     if arguments.candidates is not None:
