@@ -11,7 +11,7 @@ from allweather._utils.registry import unknown
 from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
-from allweather.methods.goals import WARY
+from allweather.methods.goals import AVERAGED, WARY
 from allweather.objectives import Outcome
 from allweather.serialization.checks import NUMBER, TABLE, NoPlainForm, below, explained, read
 from allweather.serialization.compositions import decode_control, decode_method, encode_composition, encode_control
@@ -97,7 +97,8 @@ class Spec:
             fields: as they were stored.
             where: what errors call it.
         """
-        return cls({"version": 1, **fields}, where)
+        judged = {"caution": AVERAGED} if "outcomes" in fields else {}  # as limits were at first
+        return cls({"version": 1, **judged, **fields}, where)
 
     @classmethod
     def of(cls, arguments: Arguments) -> Self:

@@ -39,7 +39,8 @@ def encode_state(space: Space, options: StudyOptions, outcomes: Mapping[str, Out
     method = options.method
     noise = options.surrogate if isinstance(options.surrogate, InputNoise) else None
     try:
-        parts = Composition().with_parts(
+        kept = Composition(caution=method.caution) if isinstance(method, Composition) else Composition()
+        parts = kept.with_parts(
             options.context,
             options.objective,
             options.acquisition,
