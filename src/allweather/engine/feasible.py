@@ -178,7 +178,8 @@ def _sure(joint: JointBelief, decisions: Tensor) -> tuple[Tensor, Tensor]:
     """How likely (b,) decisions keep all limits, and whether that is certainly as likely as it must be.
 
     As with intervals: of k draws that all keep a limit the next one breaks it with probability 1 / (k + 1), draws that
-    share a context distribution count for fewer, and what is estimated from few outcomes has heavier tails.
+    share a context distribution count for fewer, what is estimated from few outcomes has heavier tails, and draws of a
+    distribution that is learned are too narrow.
     """
     kept, needed = feasible_draws(joint, decisions).double().cpu(), joint.cautious or CONFIDENCE
     share = kept.mean(0)
@@ -186,8 +187,15 @@ def _sure(joint: JointBelief, decisions: Tensor) -> tuple[Tensor, Tensor]:
         return share, share >= needed
     known = independent_draws(kept, min(laws_for(limit.belief.objective, DRAWS) for limit in joint.limits))
     outcomes = min(len(limit.belief.observations) for limit in joint.limits)
-    allowed = tail_share(outcomes, allowance=1, beyond=1 - needed)
+    missed = (1 - needed) / 2 if _learned(joint) else 1 - needed  # see `AIM`
+    allowed = tail_share(outcomes, allowance=1, beyond=missed)
     return share, ((1 - share) * known + 1) / (known + 1) <= allowed
+
+
+def _learned(joint: JointBelief) -> bool:
+    """Whether draws of the context distribution differ."""
+    source = torch.Generator().manual_seed(0)
+    return any(bool((each.belief.laws(2, source) != each.belief.reference.weights).any()) for each in joint.limits)
 
 
 def _leading(score: Score, decisions: Tensor, count: int) -> Tensor:
