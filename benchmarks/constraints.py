@@ -177,7 +177,8 @@ def page_table(runs: pd.DataFrame) -> str:
         rows.append(f"| {method} | {len(part)} | {kept:.2f} | {regret:.3f} | {where:.3f} | {seconds:.0f} |")
     ours = runs[runs["method"] == "outcomes"]
     kept = float(ours["feasible"].mean())
-    said = [f"limits kept in {kept:.2f} of {len(ours)} runs: target 0.85 {'met' if kept >= 0.85 else 'not met'}"]
+    verdict = f"target 0.85 {'met' if kept >= 0.85 else 'not met'}" if len(ours) else "not run yet"
+    said = [f"limits kept in {kept:.2f} of {len(ours)} runs: {verdict}"]
     for other in ("two studies", best_penalty(runs)):
         for kept_only in (True, False):
             value, pairs = ratio(runs, "outcomes", other, kept_only)
