@@ -3,7 +3,7 @@
 import pytest
 
 import allweather as aw
-from allweather.engine.feasible import AIM, CONFIDENCE
+from allweather.engine.feasible import CONFIDENCE
 from allweather.serialization import Spec
 from allweather.storage.database import Database
 from allweather.storage.export import import_lines
@@ -38,7 +38,7 @@ def test_the_recommendation_keeps_the_limit(known):
     best = known.recommend(radii=[0.0], tolerance=0.2)
     assert 0.4 < best.decision["x"] <= 0.545
     assert best.ranges["x"][1] <= 0.56
-    assert best.feasible >= AIM
+    assert best.feasible >= CONFIDENCE
     purity = best.outcomes.set_index("outcome").loc["purity"]
     assert purity["probability"] >= CONFIDENCE
     assert purity["margin"] >= -1e-6
