@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from botorch.acquisition import qMultiFidelityKnowledgeGradient, qSimpleRegret
 from botorch.acquisition.risk_measures import CVaR
@@ -31,10 +33,13 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch import Tensor
 
 import allweather as aw
+from benchmarks.comparison import Ratio
 from benchmarks.simulator import judged
 
 FIRST, BATCHES, BATCH, POINTS = 8, 20, 2, 16
 RESULTS = Path(__file__).parent / "results" / "botorch_tutorial.jsonl"
+FLOOR = 1e-4
+"""Of regrets: where both sides found the best decision there is nothing to compare."""
 CUBE = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
 Evaluate = Callable[[Tensor], Tensor]
 """Joint points (b, 2) of the unit cube to outcomes (b,)."""
@@ -143,13 +148,36 @@ def _before(path: Path, side: str, seed: int) -> list[Step]:
 
 
 def table(path: Path = RESULTS) -> list[str]:
-    """Lines of a Markdown table: regret and CPU time of both sides after equal evaluations."""
+    """Lines of a Markdown table, and of a verdict: both sides after equal evaluations, means over seeds.
+
+    Regrets are geometric means, with a floor; CPU seconds are those up to there.
+    """
     found = [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
-    by = {(each["seed"], each["evaluations"], each["side"]): each for each in found}
-    lines = ["| seed | evaluations | regret | BoTorch's regret | CPU seconds | BoTorch's |", "| --- " * 6 + "|"]
-    for seed, evaluations, side in sorted(by):
-        ours, theirs = by.get((seed, evaluations, "allweather")), by.get((seed, evaluations, "botorch"))
-        if side == "botorch" and ours is not None and theirs is not None:
-            cells = (seed, evaluations, ours["regret"], theirs["regret"], ours["seconds"], theirs["seconds"])
-            lines.append(f"| {' | '.join(map(str, cells))} |")
-    return lines
+    by = {(each["evaluations"], each["seed"], each["side"]): each for each in found}
+    pairs = {key[:2]: [by[*key[:2], side] for side in SIDES] for key in by if all((*key[:2], s) in by for s in SIDES)}
+    lines = ["| evaluations | seeds | regret | BoTorch's regret | CPU seconds | BoTorch's |", "| ---: " * 6 + "|"]
+    for evaluations in sorted({each for each, _ in pairs}):
+        steps = np.array([_numbers(pair) for (each, _), pair in pairs.items() if each == evaluations])
+        regrets, seconds = np.exp(np.log(steps[..., 0]).mean(0)), steps[..., 1].mean(0)
+        shown = [f"{each:.2g}" for each in regrets] + [f"{each:.1f}" for each in seconds]
+        cells = (evaluations, len(steps), *shown)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return [*lines, "", *_verdict(pairs)] if pairs else lines
+
+
+def _numbers(pair: Sequence[dict[str, Any]]) -> list[list[float]]:
+    """Regret and CPU seconds of both sides."""
+    return [[max(each["regret"], FLOOR), each["seconds"]] for each in pair]
+
+
+def _verdict(pairs: dict[tuple[int, int], Any]) -> list[str]:
+    """How the sides compare over all numbers of evaluations, with the standard error over seeds."""
+    seeds = sorted({seed for _, seed in pairs})
+    steps = [np.array([_numbers(pair) for (_, own), pair in pairs.items() if own == seed]) for seed in seeds]
+    logs = [float(np.log(each[:, 0, 0] / each[:, 1, 0]).mean()) for each in steps]
+    error = np.std(logs, ddof=1) / math.sqrt(len(logs)) if len(logs) > 1 else math.nan
+    ratio = Ratio(math.exp(np.mean(logs)), error, len(logs))
+    spent = sum(each[:, 0, 1].max() for each in steps) / sum(each[:, 1, 1].max() for each in steps)
+    return [
+        f"Regret as a multiple of BoTorch's, over all these numbers of evaluations: {ratio}; CPU time: {spent:.3f}."
+    ]

@@ -44,6 +44,14 @@ def test_studies_are_told_the_law():
 
 def test_the_tutorial_as_a_table(tmp_path):
     path = tmp_path / "runs.jsonl"
-    line = '{{"side": "{}", "seed": 0, "evaluations": 16, "seconds": {}, "regret": 0.5}}\n'.format
-    path.write_text(line("allweather", 1.0) + line("botorch", 30.0))
-    assert botorch_tutorial.table(path)[-1] == "| 0 | 16 | 0.5 | 0.5 | 1.0 | 30.0 |"
+    line = '{{"side": "{}", "seed": {}, "evaluations": 16, "seconds": {}, "regret": {}}}\n'.format
+    runs = [
+        ("allweather", 0, 1.0, 0.5),
+        ("botorch", 0, 30.0, 0.5),
+        ("allweather", 1, 1.0, 0.02),
+        ("botorch", 1, 10.0, 0.5),
+    ]
+    path.write_text("".join(line(*run) for run in [*runs, ("allweather", 2, 1.0, 9.0)]))  # without its counterpart
+    shown = botorch_tutorial.table(path)
+    assert shown[2] == "| 16 | 2 | 0.1 | 0.5 | 1.0 | 20.0 |"
+    assert shown[-1].endswith("evaluations: 0.20 (1.61); CPU time: 0.050.")
