@@ -272,10 +272,15 @@ def test_a_database_that_goes_away(tmp_path):
     with serving(url) as server, server.client() as client:
         assert client.get(f"{ROOT}/kiosk").status_code == 200
         server.app.state.studies.database.close()
-        (tmp_path / "lost.db").write_bytes(b"no database any more" * 100)
-        for end in ("-wal", "-shm"):
-            (tmp_path / f"lost.db{end}").unlink(missing_ok=True)
+
+        def damage():  # a connection that is closed after its answer may have written into the file
+            (tmp_path / "lost.db").write_bytes(b"no database any more" * 100)
+            for end in ("-wal", "-shm"):
+                (tmp_path / f"lost.db{end}").unlink(missing_ok=True)
+
+        damage()
         assert "not a SQLite database" in detail(client.get(f"{ROOT}/kiosk"), 503)
+        damage()
         assert client.get("/studies/kiosk").status_code == 503
 
 

@@ -218,13 +218,11 @@ def test_a_model_that_predicts_nothing_is_warned_of(url):
         assert "`" not in warning
 
 
-def test_a_gain_that_is_not_known_is_not_mentioned(url):
+def test_every_objective_has_a_gain_where_it_is_defined(url):
     fed(url, 6, recipe=SLOW)
     with serving(url) as server, server.client() as client:
-        assert client.get(f"{ROOT}/recommendation").json()["possible_gain"] is None
-        said = text_of(client.get("/studies/kiosk/recommendation").text)
-        assert "Mean outcome" in said
-        assert "gain" not in said
+        assert client.get(f"{ROOT}/recommendation").json()["possible_gain"] > 0
+        assert "Possible gain" in text_of(client.get("/studies/kiosk/recommendation").text)
 
 
 def test_the_check_is_on_the_page_and_waits_for_outcomes(url):
