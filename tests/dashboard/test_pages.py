@@ -203,7 +203,9 @@ def test_what_is_left_to_gain_in_words(client):
 CERTAIN = KIOSK.replace(
     "initial = 3", 'initial = 3\nsurrogate = { name = "gp", lengthscales = 0.5, outputscale = 1.0, noise = 0.0001 }'
 )
-SLOW = KIOSK.replace('"dro", distance = { name = "tv"', '"robust-satisficing", target = 10, distance = { name = "mmd"')
+SATISFICING = KIOSK.replace(
+    '"dro", distance = { name = "tv"', '"robust-satisficing", target = 10, distance = { name = "mmd"'
+)
 
 
 def test_a_model_that_predicts_nothing_is_warned_of(url):
@@ -219,7 +221,7 @@ def test_a_model_that_predicts_nothing_is_warned_of(url):
 
 
 def test_every_objective_has_a_gain_where_it_is_defined(url):
-    fed(url, 6, recipe=SLOW)
+    fed(url, 6, recipe=SATISFICING)
     with serving(url) as server, server.client() as client:
         assert client.get(f"{ROOT}/recommendation").json()["possible_gain"] > 0
         assert "Possible gain" in text_of(client.get("/studies/kiosk/recommendation").text)

@@ -49,7 +49,7 @@ class JointBelief:
     cautious: float | None = None
     """The probability with which every decision must keep all limits, where it must."""
     wary: bool = True
-    """Whether what draws do not tell is allowed for, as in all but the first studies."""
+    """Whether a cautious study allows for what draws do not tell, as all but the first ones do."""
 
     @property
     def generator(self) -> Generator:

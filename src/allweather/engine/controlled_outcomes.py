@@ -24,7 +24,6 @@ from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.methods.control import ControlSet, Rule
 from allweather.methods.control.rules import Offer
-from allweather.methods.goals import WARY
 from allweather.objectives import Objective, Outcome
 from allweather.surrogates import Posterior
 from allweather.trials.history import History
@@ -154,8 +153,7 @@ class ControlledOutcomes(ControlledEngine):
     def _joint(self, beliefs: Mapping[str, Belief]) -> JointBelief:
         limits = {name: each for name, each in self.outcomes.items() if each.constrains}
         kept = tuple(Limit(beliefs[name], each.level(beliefs[name].objective)) for name, each in limits.items())
-        wary = self.whole.parts.caution == WARY
-        return JointBelief((beliefs[self.wanted],), kept, wary=wary)
+        return JointBelief((beliefs[self.wanted],), kept)
 
     def _offer(self, under: Under) -> Offer:
         score = joint_score(self.whole.parts.acquisition, under.joint)

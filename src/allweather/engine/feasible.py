@@ -116,7 +116,7 @@ def _between(offered: Offered) -> Tensor:
 
 
 def margins_at(joint: JointBelief, decision: Tensor) -> list[float]:
-    """By how much the expected objective of each limit must exceed its level for all to be kept as likely as needed.
+    """By how much the expected objective of each limit must exceed its level for all to be kept with `CONFIDENCE`.
 
     Args:
         joint: what is known about all outcomes.

@@ -146,7 +146,7 @@ class OutcomesEngine(Engine):
 
     @property
     def _wary(self) -> bool:
-        """Whether limits are judged as they are now, and not as they were at first."""
+        """Whether cautious decisions are judged as they are now, and not as they were at first."""
         return self.parts.caution == WARY
 
     def _of(self, history: History, name: str) -> History:
