@@ -271,7 +271,7 @@ def test_a_database_that_goes_away(tmp_path):
     url = fed(f"sqlite:///{tmp_path}/lost.db", 3)
     with serving(url) as server, server.client() as client:
         assert client.get(f"{ROOT}/kiosk").status_code == 200
-        # Replaced, not written over: a connection that another thread closes late would write its pages over the damage.
+        # Replaced, not written over: a connection that another thread closes late would repair the damage.
         (tmp_path / "damaged").write_bytes(b"no database any more" * 100)
         (tmp_path / "damaged").replace(tmp_path / "lost.db")
         assert "deleted or replaced" in detail(client.get(f"{ROOT}/kiosk"), 503)
