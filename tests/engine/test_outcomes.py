@@ -154,6 +154,17 @@ def test_a_cautious_study_that_was_stored_before_goes_on_as_it_was(tmp_path):
     assert now.ask().decision["x"] < before
 
 
+def test_what_is_left_open_is_chosen_for_what_is_wanted():
+    def chosen(outcomes=WANTED, **options):
+        return aw.Study(SPACE, outcomes=outcomes, context=LAW, **options)._opened[1].engine.parts.acquisition
+
+    assert chosen() == chosen(goal="recommendation") == aw.ExpectedImprovement()
+    assert chosen(cautious=0.9) == aw.ObjectiveUCB(1.0)
+    assert chosen(simulator=True) == chosen({"gain": aw.Maximize()}, goal="recommendation") == aw.ObjectiveUCB(2.0)
+    assert chosen(acquisition=aw.Thompson()) == aw.Thompson()
+    assert chosen({**WANTED, "gain": aw.Maximize(aw.DRO(aw.MMD(0.1)))}) == aw.ObjectiveUCB(1.0)
+
+
 def test_outcomes_come_one_by_one_and_fail_alone():
     made = study()
     trial = made.tell(made.ask(), {"gain": 1.0}, sd={"gain": 0.1}, context={"c": 0.5})
@@ -185,8 +196,9 @@ def test_a_journal_keeps_them_and_goes_on_with_the_same_decision(tmp_path):
     assert again.trials().equals(first.trials())
     assert again.ask().decision == first.ask().decision
     import_lines(Database(place), [line.replace(', "caution": "wary"', "") for line in first.export()], "earlier")
-    judged = [aw.Study.load(place, name)._opened[1].engine.parts.caution for name in ("copy", "earlier")]
-    assert judged == ["wary", "averaged"]
+    parts = [aw.Study.load(place, name)._opened[1].engine.parts for name in ("copy", "earlier")]
+    assert [each.caution for each in parts] == ["wary", "averaged"]
+    assert [type(each.acquisition) for each in parts] == [aw.ExpectedImprovement, aw.ObjectiveUCB]
     assert study_of(first).trials().equals(first.trials())
     with pytest.raises(aw.InvalidInput, match="outcomes"):
         aw.Study(SPACE, storage=place, name="pure", context=LAW)

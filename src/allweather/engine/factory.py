@@ -15,7 +15,7 @@ from allweather.contexts import Ignored
 from allweather.engine.controlled import ControlledEngine
 from allweather.engine.controlled_outcomes import ControlledOutcomes
 from allweather.engine.engine import Engine
-from allweather.engine.outcomes import OutcomesEngine, check_combination, named_kinds
+from allweather.engine.outcomes import OutcomesEngine, check_combination, named_kinds, with_acquisition
 from allweather.errors import InvalidInput, is_number, require, require_count
 from allweather.methods import method as named_method
 from allweather.methods.composition import Composition
@@ -151,6 +151,7 @@ class EngineFactory:
         if control is not None:
             return self._controlled_outcomes(composition, control, outcomes)
         check_simulator(composition, self.space)
+        composition = with_acquisition(composition, outcomes, self.cautious)
         engines = {}
         for name, outcome in outcomes.items():
             parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)

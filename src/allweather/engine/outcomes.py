@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Generator, Tensor
 
-from allweather.acquisition import Belief
+from allweather.acquisition import Belief, ExpectedImprovement
 from allweather.acquisition.constrained import JointBelief, check_acquisition, joint_score
 from allweather.acquisition.feasibility import Limit, uncertainty
 from allweather.engine.check import Check
@@ -20,7 +20,7 @@ from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.methods.composition import Composition
-from allweather.methods.goals import WARY
+from allweather.methods.goals import LEGACY, WARY
 from allweather.objectives import Objective, Outcome, RobustSatisficing
 from allweather.trials.history import History
 
@@ -219,6 +219,30 @@ def check_combination(composition: Composition, direction: str) -> None:
     require(own is None, "Study(outcomes=..., objective=...)", "not have an objective for all", own, remedy)
     upwards, remedy = direction == "maximize", "use `Maximize` and `Minimize`"
     require(upwards, "Study(outcomes=..., direction=...)", "not both be given", direction, remedy)
+
+
+def with_acquisition(
+    composition: Composition, outcomes: Mapping[str, Outcome], cautious: float | None
+) -> Composition:
+    """Return a composition with the acquisition for one objective with limits, where its user leaves it open.
+
+    Optimism about objective and limits stays on the first island of feasible decisions that it finds; expected
+    improvement leaves it where a better one is likely enough (`python -m benchmarks constraints`). Cautious studies,
+    simulators, objectives whose worst cases take long, and studies that were stored before keep the default of their
+    goal.
+
+    Args:
+        composition: of the study.
+        outcomes: what is wanted of each.
+        cautious: the probability with which every decision must keep all limits, if it must.
+    """
+    wanted = [outcome for outcome in outcomes.values() if not outcome.constrains]
+    plain = cautious is None and composition.simulator is None and composition.acquisition is None
+    present = composition.caution == WARY and composition.goal != LEGACY
+    limited = len(wanted) == 1 < len(outcomes)
+    if plain and present and limited and not wanted[0].measure.slow:
+        return composition.with_parts(acquisition=ExpectedImprovement())
+    return composition
 
 
 def _level(outcome: Outcome, objective: Objective) -> float:

@@ -51,7 +51,7 @@ class Composition:
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
     caution: str = WARY
-    """How decisions of a cautious study are judged."""
+    """How limits on outcomes are kept: as now, or as at first."""
 
     def __post_init__(self) -> None:
         require(self.goal in DEFAULTS, "Study(goal=...)", f"be one of {list(DEFAULTS)}", self.goal)
@@ -146,7 +146,7 @@ class Parts:
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
     caution: str = WARY
-    """How decisions of a cautious study are judged."""
+    """How limits on outcomes are kept: as now, or as at first."""
 
     def context_model(self, forecast: ContextModel | None = None) -> ContextModel | None:
         """Return the model of the coming context: the forecast, or where there is none the composition's own."""

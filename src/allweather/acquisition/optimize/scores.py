@@ -100,7 +100,8 @@ def starts_among(points: np.ndarray, values: np.ndarray, n: int) -> np.ndarray:
     apart = cdist(points, points)
     higher = np.tri(len(points), k=-1, dtype=bool)
     lonely = np.where(higher, apart, np.inf).min(-1, initial=np.inf)
-    depth = (values[:1] - values) / spread_of(values)
-    merit = np.minimum(lonely, 10.0) * np.exp(-4 * depth)
+    with np.errstate(over="ignore"):  # terrible values have no merit
+        depth = (values[:1] - values) / spread_of(values)
+        merit = np.minimum(lonely, 10.0) * np.exp(-4 * depth)
     order = np.argsort(-merit, kind="stable")
     return np.asarray(chosen[order[lonely[order] > 0][:n]])
