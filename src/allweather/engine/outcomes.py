@@ -221,9 +221,7 @@ def check_combination(composition: Composition, direction: str) -> None:
     require(upwards, "Study(outcomes=..., direction=...)", "not both be given", direction, remedy)
 
 
-def with_acquisition(
-    composition: Composition, outcomes: Mapping[str, Outcome], cautious: float | None
-) -> Composition:
+def with_acquisition(composition: Composition, outcomes: Mapping[str, Outcome], cautious: float | None) -> Composition:
     """Return a composition with the acquisition for one objective with limits, where its user leaves it open.
 
     Optimism about objective and limits stays on the first island of feasible decisions that it finds; expected
