@@ -108,7 +108,7 @@ def ascending(values: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def with_gradient(result: Tensor, gradient: Callable[[], Tensor], values: Tensor) -> Tensor:
-    """`result` (b,), unchanged, with `gradient()` (b, n) as its derivative in `values` (b, n).
+    """`result` (b,), unchanged, with `gradient()` (b, n), if it is asked for, as its derivative in `values` (b, n).
 
     Example:
         >>> x = torch.tensor([[3.0]], requires_grad=True)
@@ -118,10 +118,21 @@ def with_gradient(result: Tensor, gradient: Callable[[], Tensor], values: Tensor
     """
     if not values.requires_grad:
         return result
-    detached = gradient().detach()
-    # A row that does not move keeps a zero gradient even where the result is infinite.
-    change = (detached * (values - values.detach())).sum(-1)
-    return result.detach() + change
+    found: Tensor = _WithGradient.apply(values, result.detach(), gradient)  # type: ignore[no-untyped-call]
+    return found
+
+
+class _WithGradient(torch.autograd.Function):
+    """A result whose derivative is computed when, and if, it is asked for."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, result: Tensor, gradient: Callable[[], Tensor]) -> Tensor:
+        ctx.gradient = gradient
+        return result.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *above: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.gradient().detach() * above[0][..., None], None, None
 
 
 def increasing_root(

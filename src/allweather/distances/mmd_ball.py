@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -45,6 +45,9 @@ class Face(NamedTuple):
 class KernelBall:
     """A kernel matrix, regularised and factorised once for all decisions."""
 
+    tabled: ClassVar[bool] = True
+    """Whether the whole matrix is kept."""
+
     def __init__(self, matrix: Tensor, jitter: float) -> None:
         self._matrix, self.floor = matrix, jitter
         self.gram = matrix + jitter * torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)
@@ -52,7 +55,7 @@ class KernelBall:
         if bool(failed):
             _ = self._axes  # which says what is wrong
             root = torch.linalg.cholesky(self.gram)
-        self.inverse = torch.cholesky_inverse(root)
+        self._cholesky = root
         self.diagonal, self.largest = self.gram.diagonal(), float(self.gram.amax())
 
     @cached_property
@@ -67,6 +70,16 @@ class KernelBall:
             problem = f"must be positive semi-definite, got the eigenvalue {spectrum[0].item():.3g}"
             raise InvalidInput(problem, where="MMD(kernel=...)")
         return spectrum.clamp_min(0).flip(0), vectors.flip(1)
+
+    @cached_property
+    def inverse(self) -> Tensor:
+        """(n, n) of the regularised matrix."""
+        return torch.cholesky_inverse(self._cholesky)
+
+    @cached_property
+    def _ones(self) -> Tensor:
+        """(n,) `K^-1 1`."""
+        return torch.cholesky_solve(torch.ones_like(self.diagonal)[:, None], self._cholesky)[:, 0]
 
     @cached_property
     def rank(self) -> int:
@@ -162,7 +175,9 @@ class KernelBall:
 
     def project(self, values: Tensor) -> Tensor:
         """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`: the way out of p that no empty point blocks."""
-        free, ones = values @ self.inverse, self.inverse.sum(0)
+        few = 16 * len(values) <= self.size  # not worth an inverse
+        free = torch.cholesky_solve(values.T, self._cholesky).T if few else values @ self.inverse
+        ones = self._ones
         return free - total(free) * (ones / ones.sum())
 
     def face(

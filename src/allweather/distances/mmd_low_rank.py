@@ -7,6 +7,7 @@ the others explain least (pivoted Cholesky), until what is left is far below the
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ MOST = 1024
 
 class LowRankBall(KernelBall):
     """`K + jitter I` with `K = B B'` (n, r), which stands for the kernel matrix up to a thousandth of the jitter."""
+
+    tabled: ClassVar[bool] = False
 
     def __init__(self, column: Callable[[int], Tensor], diagonal: Tensor, jitter: float) -> None:
         """Take columns until the rest can be left out.

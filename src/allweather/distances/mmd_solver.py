@@ -2,10 +2,12 @@
 
 Each decision takes the cheapest way that gives the exact answer: the closed form with full support, the point mass
 that a large ball contains, a straight line out of p for a tiny one, a few rounds of changing supports where the kernel
-is well conditioned, and else the interior point method.
+is well conditioned, the support of a similar decision, and else the interior point method.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -14,6 +16,7 @@ from torch.nn.functional import one_hot
 from allweather.distances import interior_point
 from allweather.distances.mmd_ball import KernelBall, total
 from allweather.distances.mmd_few import TOLERANCE
+from allweather.distances.mmd_supports import COLD, FAILURES, ROWS, Supports, known_supports
 
 
 def worst_in_ball(
@@ -24,6 +27,7 @@ def worst_in_ball(
 ) -> tuple[Tensor, Tensor]:
     """The worst q (b, n) and the multiplier (b,) of its distance, which is minus the slope."""
     height, scale = _unit(values)
+    law = p if p.dim() == 1 else None
     p = p.expand_as(values)
     q, steepness = p.clone(), torch.zeros_like(radius)
     zero, positive = (radius == 0).nonzero().squeeze(-1), (radius > 0).nonzero().squeeze(-1)
@@ -31,7 +35,7 @@ def worst_in_ball(
         steepness[zero] = leaving(ball, height[zero], p[zero])[0]
     if len(positive):
         size = radius[positive, None]
-        q[positive], multiplier = _Search(ball, height[positive], p[positive], size).solve()
+        q[positive], multiplier = _Search(ball, height[positive], p[positive], size, law).solve()
         found = (multiplier * size).squeeze(-1)
         steepness[positive] = torch.where(found > 1e-9, found, 0.0)
     return q, steepness * scale.squeeze(-1)
@@ -84,8 +88,10 @@ def leaving(ball: KernelBall, values: Tensor, p: Tensor) -> tuple[Tensor, Tensor
 class _Search:
     """The decisions of one batch, their answers so far, and the rows still without one."""
 
-    def __init__(self, ball: KernelBall, height: Tensor, p: Tensor, radius: Tensor) -> None:
-        self.ball, self.height, self.p, self.radius = ball, height, p, radius
+    def __init__(
+        self, ball: KernelBall, height: Tensor, p: Tensor, radius: Tensor, law: Tensor | None = None
+    ) -> None:
+        self.ball, self.height, self.p, self.radius, self.law = ball, height, p, radius, law
         self.q, self.multiplier = torch.empty_like(height), torch.zeros_like(radius)
         self.rows = torch.arange(len(height), device=height.device)
 
@@ -97,10 +103,9 @@ class _Search:
             self._straight_line()
         if self.ball.well_conditioned:
             self._changing_supports()
-        if len(self.rows):
-            rows = self.rows
-            answer = interior_point.minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
-            self._settle(torch.ones_like(rows, dtype=torch.bool), *answer)
+        if self.law is not None and self.ball.tabled and self.height.is_cpu and 0 < len(self.rows) <= ROWS:
+            self._similar(self.law)
+        self._interior(self.rows.tolist())
         return self.q, self.multiplier
 
     def _settle(self, solved: Tensor, q: Tensor, multiplier: Tensor) -> None:
@@ -151,6 +156,40 @@ class _Search:
             solved = (self.ball.duality_gap(*answer, *problem) < TOLERANCE).squeeze(-1)
             self._settle(solved, *answer)
             support = following[~solved]
+
+
+    def _similar(self, law: Tensor) -> None:
+        """Start from the worst distributions of similar decisions, the smallest ball first: larger ones contain it."""
+        known = known_supports(self.ball, law)
+        values, radii = self.height.numpy(), self.radius[:, 0].tolist()
+        order, left = sorted(self.rows.tolist(), key=radii.__getitem__), list[int]()
+        if not len(known):
+            first = order if len(order) > COLD else order[:1]
+            self._interior(first, known)
+            order = order[len(first) :]
+        for place, row in enumerate(order):
+            found = known.solve(values[row], radii[row])
+            if found is not None:
+                self.q[row] = 0.0
+                self.q[row, torch.from_numpy(found.support)] = torch.from_numpy(found.q)
+                self.multiplier[row] = found.multiplier
+                continue
+            left.append(row)
+            if len(left) >= FAILURES:
+                left += order[place + 1 :]
+                break
+        self._interior(left, known)
+        self.rows = self.rows[:0]
+
+    def _interior(self, rows: Sequence[int], known: Supports | None = None) -> None:
+        """Solve some rows by the interior point method; the answers are remembered."""
+        if not rows:
+            return
+        answer = interior_point.minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
+        self.q[rows], self.multiplier[rows] = answer
+        if known is not None:
+            for row in rows:
+                known.remember(self.height[row].numpy(), float(self.radius[row]), self.q[row].numpy())
 
 
 def _unit(values: Tensor) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
+from allweather.distances.mmd_supports import warm_starts
 from allweather.engine.gain import sampled_functions, sampled_objectives
 from allweather.engine.objective_draws import DRAWS, objective_draws
 from allweather.engine.screening import leading_medians, tangent_values
@@ -18,6 +19,8 @@ TRIED, SPREAD = 32, 32
 """Decisions compared: tried ones that look best, and ones spread over all."""
 FINALISTS = 4
 """So many of all, and so many of those tried, that are best on few contexts with few samples are compared with all."""
+SCREENED = 48
+"""Samples that finalists are chosen by where worst cases take long."""
 MARGIN = 0.25
 """Another decision is recommended if its median is higher by this share of the first one's standard deviation."""
 STEPS = (0.1, 0.03)
@@ -39,6 +42,18 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
         return first
     # The same data give the same decision, whatever else happened.
     belief = replace(belief, generator=torch.Generator().manual_seed(0), bound=belief.field)
+    with warm_starts():
+        finalists = _finalists(belief, search)
+    drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
+    levels = torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64).to(drawn.device)
+    low, middle, high = drawn.quantile(levels, dim=0, interpolation="nearest")
+    best = int(middle.argmax())
+    certain = middle[best] > middle[0] + MARGIN * (high[0] - low[0]) / 2
+    return finalists[best - 1] if best and bool(certain) else first
+
+
+def _finalists(belief: Belief, search: Search) -> Tensor:
+    """Decisions (m, d_x) with the highest medians on few contexts with few samples: of all, and of those tried."""
     rough = belief.rough() or belief
     tried = search.permitted(rough.incumbents(TRIED))
     decisions = torch.cat([tried, search.sample(SPREAD, belief.generator)])
@@ -50,13 +65,7 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
         medians = torch.cat([medians, _medians(rough, near)])
     others = decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]
     repeated = (others[:, None] == known).all(-1).any(-1)
-    finalists = torch.cat([known, others[~repeated]])
-    drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
-    levels = torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64).to(drawn.device)
-    low, middle, high = drawn.quantile(levels, dim=0, interpolation="nearest")
-    best = int(middle.argmax())
-    certain = middle[best] > middle[0] + MARGIN * (high[0] - low[0]) / 2
-    return finalists[best - 1] if best and bool(certain) else first
+    return torch.cat([known, others[~repeated]])
 
 
 def _medians(belief: Belief, decisions: Tensor, tried: int = 0) -> Tensor:
@@ -68,12 +77,12 @@ def _medians(belief: Belief, decisions: Tensor, tried: int = 0) -> Tensor:
     with torch.no_grad():
         if not belief.objective.slow:
             return sampled_objectives(belief, decisions, generator).median(0).values
-        values = sampled_functions(belief, decisions, generator)
+        values = sampled_functions(belief, decisions, generator)[:SCREENED]
         estimate = tangent_values(belief, decisions, values)
         medians = leading_medians(belief, values, estimate, FINALISTS)
         if tried:
-            among = leading_medians(belief, values[:, :tried], estimate[:, :tried], FINALISTS)
-            medians[:tried] = torch.maximum(medians[:tried], among)
+            known = medians[:tried]
+            medians[:tried] = leading_medians(belief, values[:, :tried], estimate[:, :tried], FINALISTS, known)
         return medians
 
 

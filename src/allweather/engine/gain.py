@@ -10,6 +10,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.acquisition import Belief
+from allweather.distances.mmd_supports import warm_starts
 from allweather.engine.screening import highest, tangent_values
 from allweather.objectives import Expectation
 from allweather.surrogates import Posterior
@@ -49,7 +50,7 @@ def gain_left(belief: Belief, chosen: Tensor, candidates: Tensor) -> Gain:
     belief = belief.rough() or belief
     decisions = torch.cat([chosen[None], candidates, belief.incumbents(16)])
     generator = Generator().manual_seed(belief.generator.initial_seed())
-    with torch.no_grad():
+    with torch.no_grad(), warm_starts():
         if belief.objective.slow:
             values = sampled_functions(belief, decisions, generator)
             drawn = tangent_values(belief, decisions, values)  # which decision may be best is seen from tangents

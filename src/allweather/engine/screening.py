@@ -32,7 +32,9 @@ def tangent_values(belief: Belief, decisions: Tensor, values: Tensor) -> Tensor:
     return value + torch.einsum("kbn,bn->kb", values, slope) - (mean * slope).sum(-1)
 
 
-def leading_medians(belief: Belief, values: Tensor, estimate: Tensor, wanted: int) -> Tensor:
+def leading_medians(
+    belief: Belief, values: Tensor, estimate: Tensor, wanted: int, known: Tensor | None = None
+) -> Tensor:
     """Medians (b,) over samples of the objectives of those decisions that may be among the best; -inf elsewhere.
 
     Args:
@@ -40,16 +42,19 @@ def leading_medians(belief: Belief, values: Tensor, estimate: Tensor, wanted: in
         values: (k, b, n) sampled functions at the reference's points.
         estimate: (k, b) of their objectives.
         wanted: how many of the best decisions must be right.
+        known: (b,) medians that were evaluated before; -inf elsewhere.
     """
     limits = estimate.median(0).values
-    medians = torch.full_like(limits, -torch.inf)
+    medians = torch.full_like(limits, -torch.inf) if known is None else known.clone()
     order = limits.argsort(descending=True, stable=True)[:MOST]
     for start in range(0, len(order), wanted):
         rows = order[start : start + wanted]
         reached = medians.sort(descending=True).values[: max(wanted, 1)][-1]
         if start and bool(limits[rows[0]] <= reached):
             break
-        medians[rows] = belief.objective(values[:, rows], belief.reference).median(0).values
+        rows = rows[medians[rows] == -torch.inf]
+        if len(rows):
+            medians[rows] = belief.objective(values[:, rows], belief.reference).median(0).values
     return medians
 
 

@@ -14,6 +14,7 @@ from allweather.acquisition.optimize.bfgs import Climbed, climb
 from allweather.acquisition.optimize.discrete import listed, neighbours
 from allweather.acquisition.optimize.region import Region
 from allweather.acquisition.optimize.scores import Score, Scores, spread_of, starts_among
+from allweather.distances.mmd_supports import warm_starts
 from allweather.errors import require, require_count
 from allweather.space import Box
 from allweather.space.constraints import LinearConstraint
@@ -128,6 +129,10 @@ class Search:
             generator: the source of randomness.
             near: (k, d) further decisions that deserve a look, such as the last best one.
         """
+        with warm_starts():
+            return self._best(function, generator, near)
+
+    def _best(self, function: Score, generator: torch.Generator, near: Tensor | None) -> Best:
         scores = Scores(function, self.block, self.device)
         everything = listed(self.region) if self.candidates is None else self.candidates.cpu().numpy()
         if everything is not None:

@@ -1,0 +1,187 @@
+"""Worst distributions in a kernel ball from the supports of similar decisions, for small batches.
+
+A distribution of the ball is one whatever the values are, so the worst one of a neighbouring decision is a start. From
+there the worst point of the face with its support is looked for; points leave the support where they block the way, and
+enter where they promise most, until no point does (a primal active set method). A search that climbs from step to step
+hardly changes its supports, so this takes a few systems of their size, where the interior point method takes a dozen
+of all contexts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dposv
+from torch import Tensor
+
+from allweather.distances.mmd_ball import KernelBall
+from allweather.distances.mmd_few import TOLERANCE
+
+ROWS = 100
+"""Larger batches are solved together."""
+COLD = 16
+"""Larger batches, too, where nothing similar is known."""
+KNOWN = 128
+"""Worst distributions that are remembered."""
+CHANGES = 16
+"""Of the support, before another method is tried."""
+FAILURES = 4
+"""Decisions for which that may happen before the rest of a batch is solved together."""
+EPS = float(np.finfo(float).eps)
+
+
+class Start(NamedTuple):
+    """A worst distribution, and what it is worst for."""
+
+    values: np.ndarray  # (n,)
+    radius: float
+    support: np.ndarray  # (m,)
+    q: np.ndarray  # (m,)
+
+
+class Answer(NamedTuple):
+    """The worst distribution of a decision."""
+
+    support: np.ndarray  # (m,)
+    q: np.ndarray  # (m,)
+    multiplier: float
+
+
+class Supports:
+    """Worst distributions around one law, of which similar decisions start."""
+
+    def __init__(self, ball: KernelBall, law: Tensor) -> None:
+        self._gram, self._largest = ball.gram.numpy(), ball.largest
+        self.law = law.numpy().copy()
+        self._pull = self._gram @ self.law
+        self._norm = float(self.law @ self._pull)
+        self._known: list[Start] = []
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def remember(self, values: np.ndarray, radius: float, q: np.ndarray) -> None:
+        """Keep the worst distribution q (n,) for some values (n,) as a start."""
+        support = np.flatnonzero(q > EPS)
+        self._keep(Start(values, radius, support, q[support]))
+
+    def solve(self, values: np.ndarray, radius: float) -> Answer | None:
+        """The worst distribution for values (n,) between 0 and 1; None where another method must find it."""
+        starts = [each for each in self._known if each.radius <= radius]
+        if not starts:
+            return None
+        apart = np.square(np.array([each.values for each in starts]) - values).sum(-1)
+        start = starts[int(apart.argmin())]
+        found = self._moved(values, radius, start.support, start.q)
+        if found is not None:
+            self._keep(Start(values, radius, found.support, found.q))
+        return found
+
+    def _keep(self, start: Start) -> None:
+        self._known.append(start)
+        if len(self._known) > KNOWN:
+            self._known.pop(0)
+
+    def _moved(self, values: np.ndarray, radius: float, support: np.ndarray, q: np.ndarray) -> Answer | None:
+        """Go on from a distribution of the ball until no change of its support helps."""
+        entered = -1
+        for _ in range(CHANGES):
+            edge = self._edge(values, radius, support)
+            if edge is None:
+                return None
+            target, multiplier = edge
+            blocked = target < 0
+            if blocked.any():
+                share = np.full(len(q), np.inf)
+                share[blocked] = q[blocked] / (q[blocked] - target[blocked])
+                first = int(share.argmin())
+                if support[first] == entered and share[first] <= 0:  # rounding sends it back
+                    return None
+                q = np.delete(q + share[first] * (target - q), first)
+                support = np.delete(support, first)
+                continue
+            q = target
+            reduced = values + multiplier * (q @ self._gram[support] - self._pull)
+            lowest, level = int(reduced.argmin()), float(q @ reduced[support])
+            if reduced[lowest] >= level - TOLERANCE / 10 - self._rounding(multiplier, support, q):
+                return self._proven(values, radius, support)
+            if lowest in support:
+                return None
+            entered = lowest
+            support, q = np.append(support, lowest), np.append(q, 0.0)
+        return None
+
+    def _edge(self, values: np.ndarray, radius: float, support: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """The worst point (m,) of the ball on the face of a support, negative entries and all, and its multiplier."""
+        gram, pull, height = self._gram[np.ix_(support, support)], self._pull[support], values[support]
+        sides = np.empty((len(support), 3), order="F")
+        sides[:, 0], sides[:, 1], sides[:, 2] = pull, height, 1.0
+        _, solved, failed = dposv(gram, sides, lower=1, overwrite_b=1)
+        if failed:
+            return None
+        ones = solved[:, 2] / solved[:, 2].sum()
+        nearest = solved[:, 0] + ones * (1 - solved[:, 0].sum())
+        direction = solved[:, 1] - ones * solved[:, 1].sum()
+        room = radius**2 - float(nearest @ (gram @ nearest - 2 * pull)) - self._norm
+        length = float(direction @ height)
+        if length <= 1e-30:
+            return nearest, 0.0
+        if room <= 0:
+            return None
+        step = (room / length) ** 0.5
+        return nearest - step * direction, 1 / step
+
+    def _proven(self, values: np.ndarray, radius: float, support: np.ndarray) -> Answer | None:
+        """The answer on a support, the same whatever way led to it; None where the duality gap does not prove it."""
+        support = np.sort(support)
+        edge = self._edge(values, radius, support)
+        if edge is None:
+            return None
+        q, multiplier = edge[0].clip(0), edge[1]
+        q = q / q.sum()
+        pull = q @ self._gram[support] - self._pull
+        reduced = values + multiplier * pull
+        slack = (radius**2 - float(q @ pull[support]) + float(self.law @ pull)) / 2
+        gap = float(q @ (reduced[support] - reduced.min())) + multiplier * abs(slack)
+        exact = gap - self._rounding(multiplier, support, q) < TOLERANCE and slack > -1e-8 * radius**2
+        return Answer(support, q, multiplier) if exact else None
+
+    def _rounding(self, multiplier: float, support: np.ndarray, q: np.ndarray) -> float:
+        """What rounding of the ball's gradient comes to."""
+        moved = 1 + float(np.abs(q - self.law[support]).sum() - self.law[support].sum())
+        return 4 * EPS * self._largest * multiplier * moved
+
+
+@contextmanager
+def warm_starts() -> Iterator[None]:
+    """Remember worst distributions from one call to the next, until the end.
+
+    Without it nothing is remembered between calls, so that answers do not depend, in their last digits, on what was
+    computed before.
+    """
+    if _SUPPORTS.get() is not None:  # something larger remembers
+        yield
+        return
+    token = _SUPPORTS.set({})
+    try:
+        yield
+    finally:
+        _SUPPORTS.reset(token)
+
+
+def known_supports(ball: KernelBall, law: Tensor) -> Supports:
+    """What is remembered of a ball around a law; empty at first."""
+    remembered = _SUPPORTS.get()
+    known = None if remembered is None else remembered.get(ball)
+    if known is None or not np.array_equal(known.law, law.numpy()):
+        known = Supports(ball, law)
+        if remembered is not None:
+            remembered[ball] = known
+    return known
+
+
+_SUPPORTS: ContextVar[dict[KernelBall, Supports] | None] = ContextVar("supports", default=None)
