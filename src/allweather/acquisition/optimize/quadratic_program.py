@@ -52,6 +52,7 @@ def definite(curvature: np.ndarray) -> np.ndarray:
         >>> bool(np.linalg.det(definite(np.ones((1, 2, 2))))[0] > 0)
         True
     """
+    curvature = curvature.clip(-1e200, 1e200)
     ridge = 1e-13 * np.trace(curvature, axis1=-2, axis2=-1) + 1e-300
     return np.asarray(curvature + ridge[:, None, None] * np.eye(curvature.shape[-1]))
 
