@@ -4,8 +4,11 @@ Six problems with an uncontrolled context; see `constrained_problems`. A recomme
 function and law: whether it keeps every limit, and by how much its objective is worse than that of the best feasible
 decision. An infeasible recommendation counts with the regret of the median feasible decision.
 
-- `outcomes`: `Study(outcomes=...)`, whose default is expected improvement times the probability of feasibility.
-- `optimistic`: the same with `ObjectiveUCB(1.0)`, upper bounds of the objective and of each limit.
+All studies are made with `goal="recommendation"`, since that is what is judged.
+
+- `outcomes`: `Study(outcomes=...)`: expected improvement times the probability of feasibility.
+- `optimistic`: the same with `ObjectiveUCB(1.0)`, upper bounds of the objective and of each limit, which is the default
+  where every trial counts.
 - `two studies`: one study of the objective and one of each limit, asked in turn, all told every result. Recommended is
   the tried decision with the best expected objective among those whose limits hold by the other studies' means.
 - `penalty W`: one study of the objective less W spreads for every spread by which a measured limit is broken.
@@ -31,13 +34,14 @@ from benchmarks.stored_runs import origin
 
 RESULTS = Path(__file__).parent / "results" / "constraints.jsonl"
 TRIALS, SEEDS = 40, range(100, 110)
+GOAL = "recommendation"
 WEIGHTS = (1.0, 3.0, 10.0)
 METHODS = ("outcomes", "optimistic", "two studies", *(f"penalty {weight:g}" for weight in WEIGHTS))
 
 
 def by_outcomes(problem: ConstrainedProblem, seed: int, acquisition: aw.Acquisition | None = None) -> dict[str, Any]:
     """Recommend after the trials of a study of several outcomes."""
-    study = aw.Study(problem.space, outcomes=dict(problem.wanted), acquisition=acquisition, seed=seed)
+    study = aw.Study(problem.space, outcomes=dict(problem.wanted), acquisition=acquisition, goal=GOAL, seed=seed)
     rng = np.random.default_rng([seed, 1])
     for _ in range(TRIALS):
         trial = study.ask()
@@ -52,7 +56,7 @@ def by_two_studies(problem: ConstrainedProblem, seed: int) -> dict[str, Any]:
     studies = {}
     for name, want in problem.wanted.items():
         direction = "maximize" if want.sign > 0 else "minimize"
-        studies[name] = aw.Study(problem.space, objective=want.measure, direction=direction, seed=seed)
+        studies[name] = aw.Study(problem.space, objective=want.measure, direction=direction, goal=GOAL, seed=seed)
     rng = np.random.default_rng([seed, 1])
     rows: list[dict[str, Any]] = []
     for number in range(TRIALS):
@@ -79,7 +83,7 @@ def by_two_studies(problem: ConstrainedProblem, seed: int) -> dict[str, Any]:
 
 def by_penalty(problem: ConstrainedProblem, seed: int, weight: float) -> dict[str, Any]:
     """Recommend after the trials of a study of the objective less a penalty."""
-    study, spreads = aw.Study(problem.space, seed=seed), problem.spreads()
+    study, spreads = aw.Study(problem.space, goal=GOAL, seed=seed), problem.spreads()
     rng = np.random.default_rng([seed, 1])
     for _ in range(TRIALS):
         trial = study.ask()
@@ -126,6 +130,7 @@ def run(problem: ConstrainedProblem, method: str, seed: int) -> dict[str, Any]:
         "regret": max(regret, 0.0) / given_up,
         "believed": found["believed"],
         "seconds": round(seconds, 1),
+        "goal": GOAL,
         **origin(),
     }
 

@@ -158,11 +158,23 @@ def test_what_is_left_open_is_chosen_for_what_is_wanted():
     def chosen(outcomes=WANTED, **options):
         return aw.Study(SPACE, outcomes=outcomes, context=LAW, **options)._opened[1].engine.parts.acquisition
 
-    assert chosen() == chosen(goal="recommendation") == aw.ExpectedImprovement()
-    assert chosen(cautious=0.9) == aw.ObjectiveUCB(1.0)
-    assert chosen(simulator=True) == chosen({"gain": aw.Maximize()}, goal="recommendation") == aw.ObjectiveUCB(2.0)
-    assert chosen(acquisition=aw.Thompson()) == aw.Thompson()
-    assert chosen({**WANTED, "gain": aw.Maximize(aw.DRO(aw.MMD(0.1)))}) == aw.ObjectiveUCB(1.0)
+    last = {"goal": "recommendation"}
+    assert chosen() == chosen(cautious=0.9) == aw.ObjectiveUCB(1.0)
+    assert chosen(**last) == aw.ExpectedImprovement()
+    assert chosen(**last, cautious=0.9) == chosen({"gain": aw.Maximize()}, **last) == aw.ObjectiveUCB(2.0)
+    assert chosen({**WANTED, "gain": aw.Maximize(aw.DRO(aw.MMD(0.1)))}, **last) == aw.ObjectiveUCB(2.0)
+    assert chosen(**last, acquisition=aw.Thompson()) == aw.Thompson()
+    assert chosen(simulator=True) == aw.ObjectiveUCB(2.0)
+
+
+def test_a_stored_study_keeps_the_acquisition_it_had(tmp_path):
+    place = f"sqlite:///{tmp_path}/stored.db"
+    now = aw.Study(SPACE, outcomes=WANTED, context=LAW, goal="recommendation")
+    lines = [line.replace(', "caution": "wary"', "") for line in now.export()]  # which earlier versions did not write
+    for name, exported in (("earlier", lines), ("now", now.export())):
+        import_lines(Database(place), exported, name)
+    kinds = [type(aw.Study.load(place, name)._opened[1].engine.parts.acquisition) for name in ("earlier", "now")]
+    assert kinds == [aw.ObjectiveUCB, aw.ExpectedImprovement]
 
 
 def test_outcomes_come_one_by_one_and_fail_alone():
@@ -198,7 +210,6 @@ def test_a_journal_keeps_them_and_goes_on_with_the_same_decision(tmp_path):
     import_lines(Database(place), [line.replace(', "caution": "wary"', "") for line in first.export()], "earlier")
     parts = [aw.Study.load(place, name)._opened[1].engine.parts for name in ("copy", "earlier")]
     assert [each.caution for each in parts] == ["wary", "averaged"]
-    assert [type(each.acquisition) for each in parts] == [aw.ExpectedImprovement, aw.ObjectiveUCB]
     assert study_of(first).trials().equals(first.trials())
     with pytest.raises(aw.InvalidInput, match="outcomes"):
         aw.Study(SPACE, storage=place, name="pure", context=LAW)

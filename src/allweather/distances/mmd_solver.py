@@ -88,9 +88,7 @@ def leaving(ball: KernelBall, values: Tensor, p: Tensor) -> tuple[Tensor, Tensor
 class _Search:
     """The decisions of one batch, their answers so far, and the rows still without one."""
 
-    def __init__(
-        self, ball: KernelBall, height: Tensor, p: Tensor, radius: Tensor, law: Tensor | None = None
-    ) -> None:
+    def __init__(self, ball: KernelBall, height: Tensor, p: Tensor, radius: Tensor, law: Tensor | None = None) -> None:
         self.ball, self.height, self.p, self.radius, self.law = ball, height, p, radius, law
         self.q, self.multiplier = torch.empty_like(height), torch.zeros_like(radius)
         self.rows = torch.arange(len(height), device=height.device)
@@ -156,7 +154,6 @@ class _Search:
             solved = (self.ball.duality_gap(*answer, *problem) < TOLERANCE).squeeze(-1)
             self._settle(solved, *answer)
             support = following[~solved]
-
 
     def _similar(self, law: Tensor) -> None:
         """Start from the worst distributions of similar decisions, the smallest ball first: larger ones contain it."""

@@ -20,7 +20,7 @@ from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.methods.composition import Composition
-from allweather.methods.goals import LEGACY, WARY
+from allweather.methods.goals import RECOMMENDATION, WARY
 from allweather.objectives import Objective, Outcome, RobustSatisficing
 from allweather.trials.history import History
 
@@ -224,10 +224,10 @@ def check_combination(composition: Composition, direction: str) -> None:
 def with_acquisition(composition: Composition, outcomes: Mapping[str, Outcome], cautious: float | None) -> Composition:
     """Return a composition with the acquisition for one objective with limits, where its user leaves it open.
 
-    Optimism about objective and limits stays on the first island of feasible decisions that it finds; expected
-    improvement leaves it where a better one is likely enough (`python -m benchmarks constraints`). Cautious studies,
-    simulators, objectives whose worst cases take long, and studies that were stored before keep the default of their
-    goal.
+    Where only the recommendation counts, that is expected improvement: optimism about objective and limits costs less
+    on the way, but may stay on the first island of feasible decisions that it finds (`python -m benchmarks
+    constraints`). Cautious studies, objectives whose worst cases take long, and studies that were stored before keep
+    the default of their goal.
 
     Args:
         composition: of the study.
@@ -235,10 +235,10 @@ def with_acquisition(composition: Composition, outcomes: Mapping[str, Outcome], 
         cautious: the probability with which every decision must keep all limits, if it must.
     """
     wanted = [outcome for outcome in outcomes.values() if not outcome.constrains]
-    plain = cautious is None and composition.simulator is None and composition.acquisition is None
-    present = composition.caution == WARY and composition.goal != LEGACY
+    plain = cautious is None and composition.acquisition is None
+    meant = composition.caution == WARY and composition.goal == RECOMMENDATION
     limited = len(wanted) == 1 < len(outcomes)
-    if plain and present and limited and not wanted[0].measure.slow:
+    if plain and meant and limited and not wanted[0].measure.slow:
         return composition.with_parts(acquisition=ExpectedImprovement())
     return composition
 

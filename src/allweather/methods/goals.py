@@ -10,6 +10,6 @@ LEGACY = "0.1"
 """The defaults of release 0.1, with which its stored studies resume."""
 WARY = "wary"
 """How limits are kept: where a study is cautious, functions change as fast as they may and limits are kept by a bound;
-elsewhere a single objective is improved by expected improvement."""
+elsewhere, if only the recommendation counts, a single objective is improved by expected improvement."""
 AVERAGED = "averaged"
 """As they were kept at first: cautiously by the share of draws that keep all limits, elsewhere by optimistic bounds."""
