@@ -160,7 +160,7 @@ class _Search:
         known = known_supports(self.ball, law)
         values, radii = self.height.numpy(), self.radius[:, 0].tolist()
         order, left = sorted(self.rows.tolist(), key=radii.__getitem__), list[int]()
-        if not len(known):
+        if known.start(values[order[0]], radii[order[0]]) is None:
             first = order if len(order) > COLD else order[:1]
             self._interior(first, known)
             order = order[len(first) :]

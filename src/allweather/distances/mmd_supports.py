@@ -59,6 +59,10 @@ class Supports:
         self.law = law.numpy().copy()
         self._pull = self._gram @ self.law
         self._norm = float(self.law @ self._pull)
+        apart = np.sqrt((self._gram.diagonal() - 2 * self._pull + self._norm).clip(0))
+        middle = int(apart.argmin())
+        self._middle = Start(np.zeros(0), float(apart[middle]), np.array([middle]), np.ones(1))
+        """The point mass that the fewest balls are too small for."""
         self._known: list[Start] = []
 
     def __len__(self) -> int:
@@ -69,14 +73,18 @@ class Supports:
         support = np.flatnonzero(q > EPS)
         self._keep(Start(values, radius, support, q[support]))
 
-    def solve(self, values: np.ndarray, radius: float) -> Answer | None:
-        """The worst distribution for values (n,) between 0 and 1; None where another method must find it."""
+    def start(self, values: np.ndarray, radius: float) -> Start | None:
+        """The distribution of a ball that is the worst one of the most similar values (n,); None if none is known."""
         starts = [each for each in self._known if each.radius <= radius]
         if not starts:
-            return None
+            return self._middle if self._middle.radius <= radius else None
         apart = np.square(np.array([each.values for each in starts]) - values).sum(-1)
-        start = starts[int(apart.argmin())]
-        found = self._moved(values, radius, start.support, start.q)
+        return starts[int(apart.argmin())]
+
+    def solve(self, values: np.ndarray, radius: float) -> Answer | None:
+        """The worst distribution for values (n,) between 0 and 1; None where another method must find it."""
+        start = self.start(values, radius)
+        found = None if start is None else self._moved(values, radius, start.support, start.q)
         if found is not None:
             self._keep(Start(values, radius, found.support, found.q))
         return found
