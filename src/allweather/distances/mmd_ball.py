@@ -175,7 +175,7 @@ class KernelBall:
 
     def project(self, values: Tensor) -> Tensor:
         """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`: the way out of p that no empty point blocks."""
-        few = 16 * len(values) <= self.size  # not worth an inverse
+        few = self.size > 2 * SMALL and 16 * len(values) <= self.size  # not worth an inverse
         free = torch.cholesky_solve(values.T, self._cholesky).T if few else values @ self.inverse
         ones = self._ones
         return free - total(free) * (ones / ones.sum())

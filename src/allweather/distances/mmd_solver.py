@@ -99,11 +99,16 @@ class _Search:
         self._point_mass()
         if tiny and bool((self.radius[self.rows] < 1e-3 * self.p[self.p > 0].min()).any()):
             self._straight_line()
+        known = None
+        if self.law is not None and self.ball.tabled and self.height.is_cpu and 0 < len(self.rows) <= ROWS:
+            known = known_supports(self.ball, self.law)
+            self._similar(known)
+        left = self.rows.tolist()
         if self.ball.well_conditioned:
             self._changing_supports()
-        if self.law is not None and self.ball.tabled and self.height.is_cpu and 0 < len(self.rows) <= ROWS:
-            self._similar(self.law)
         self._interior(self.rows.tolist())
+        if known is not None:
+            self._remember(left, known)
         return self.q, self.multiplier
 
     def _settle(self, solved: Tensor, q: Tensor, multiplier: Tensor) -> None:
@@ -155,15 +160,16 @@ class _Search:
             self._settle(solved, *answer)
             support = following[~solved]
 
-    def _similar(self, law: Tensor) -> None:
+    def _similar(self, known: Supports) -> None:
         """Start from the worst distributions of similar decisions, the smallest ball first: larger ones contain it."""
-        known = known_supports(self.ball, law)
         values, radii = self.height.numpy(), self.radius[:, 0].tolist()
         order, left = sorted(self.rows.tolist(), key=radii.__getitem__), list[int]()
         if known.start(values[order[0]], radii[order[0]]) is None:
-            first = order if len(order) > COLD else order[:1]
-            self._interior(first, known)
-            order = order[len(first) :]
+            if len(order) > COLD or self.ball.well_conditioned:
+                return
+            self._interior(order[:1])
+            self._remember(order[:1], known)
+            order = order[1:]
         for place, row in enumerate(order):
             found = known.solve(values[row], radii[row])
             if found is not None:
@@ -175,18 +181,17 @@ class _Search:
             if len(left) >= FAILURES:
                 left += order[place + 1 :]
                 break
-        self._interior(left, known)
-        self.rows = self.rows[:0]
+        self.rows = torch.tensor(left, dtype=self.rows.dtype)
 
-    def _interior(self, rows: Sequence[int], known: Supports | None = None) -> None:
-        """Solve some rows by the interior point method; the answers are remembered."""
-        if not rows:
-            return
-        answer = interior_point.minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
-        self.q[rows], self.multiplier[rows] = answer
-        if known is not None:
-            for row in rows:
-                known.remember(self.height[row].numpy(), float(self.radius[row]), self.q[row].numpy())
+    def _interior(self, rows: Sequence[int]) -> None:
+        """Solve some rows by the interior point method."""
+        if rows:
+            answer = interior_point.minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
+            self.q[rows], self.multiplier[rows] = answer
+
+    def _remember(self, rows: Sequence[int], known: Supports) -> None:
+        for row in rows:
+            known.remember(self.height[row].numpy(), float(self.radius[row]), self.q[row].numpy())
 
 
 def _unit(values: Tensor) -> tuple[Tensor, Tensor]:
