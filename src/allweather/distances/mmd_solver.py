@@ -7,8 +7,6 @@ is well conditioned, the support of a similar decision, and else the interior po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
@@ -103,10 +101,10 @@ class _Search:
         if self.law is not None and self.ball.tabled and self.height.is_cpu and 0 < len(self.rows) <= ROWS:
             known = known_supports(self.ball, self.law)
             self._similar(known)
-        left = self.rows.tolist()
+        left = self.rows
         if self.ball.well_conditioned:
             self._changing_supports()
-        self._interior(self.rows.tolist())
+        self._interior(self.rows)
         if known is not None:
             self._remember(left, known)
         return self.q, self.multiplier
@@ -167,8 +165,9 @@ class _Search:
         if known.start(values[order[0]], radii[order[0]]) is None:
             if len(order) > COLD or self.ball.well_conditioned:
                 return
-            self._interior(order[:1])
-            self._remember(order[:1], known)
+            first = torch.tensor(order[:1])
+            self._interior(first)
+            self._remember(first, known)
             order = order[1:]
         for place, row in enumerate(order):
             found = known.solve(values[row], radii[row])
@@ -183,14 +182,14 @@ class _Search:
                 break
         self.rows = torch.tensor(left, dtype=self.rows.dtype)
 
-    def _interior(self, rows: Sequence[int]) -> None:
+    def _interior(self, rows: Tensor) -> None:
         """Solve some rows by the interior point method."""
-        if rows:
+        if len(rows):
             answer = interior_point.minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
             self.q[rows], self.multiplier[rows] = answer
 
-    def _remember(self, rows: Sequence[int], known: Supports) -> None:
-        for row in rows:
+    def _remember(self, rows: Tensor, known: Supports) -> None:
+        for row in rows.tolist():
             known.remember(self.height[row].numpy(), float(self.radius[row]), self.q[row].numpy())
 
 

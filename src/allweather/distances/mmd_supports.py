@@ -107,18 +107,19 @@ class Supports:
                 share = np.full(len(q), np.inf)
                 share[blocked] = q[blocked] / (q[blocked] - target[blocked])
                 first = int(share.argmin())
-                if support[first] == entered and share[first] <= 0:  # rounding sends it back
-                    return None
+                if support[first] == entered and share[first] <= 0:  # rounding sends it back: it changes nothing
+                    return self._proven(values, radius, np.delete(support, first))
                 q = np.delete(q + share[first] * (target - q), first)
                 support = np.delete(support, first)
                 continue
             q = target
             reduced = values + multiplier * (q @ self._gram[support] - self._pull)
             lowest, level = int(reduced.argmin()), float(q @ reduced[support])
-            if reduced[lowest] >= level - TOLERANCE / 10 - self._rounding(multiplier, support, q):
-                return self._proven(values, radius, support)
-            if lowest in support:
+            rounding = self._rounding(multiplier, support, q)
+            if rounding > TOLERANCE / 1000:  # a tiny ball, whose support it would blur
                 return None
+            if reduced[lowest] >= level - rounding or lowest in support:
+                return self._proven(values, radius, support)
             entered = lowest
             support, q = np.append(support, lowest), np.append(q, 0.0)
         return None
