@@ -89,9 +89,15 @@ class Comparison(NamedTuple):
         sizes = (len(self.published), len(self.ours))
         squares = [float(((side - side.mean()) ** 2).sum()) for side in (self.published, self.ours)]
         if min(sizes) >= FEW:
-            return math.sqrt(sum(square / (size - 1) / size for square, size in zip(squares, sizes, strict=True)))
+            return self.separate_error
         freedom = sum(sizes) - 2
         return math.sqrt(sum(squares) / freedom * sum(1 / size for size in sizes)) if freedom > 0 else math.nan
+
+    @property
+    def separate_error(self) -> float:
+        """Of the difference, where each side has a variance of its own; NaN where one has a single seed."""
+        sides = (self.published, self.ours)
+        return math.sqrt(sum(float(side.var(ddof=1)) / len(side) if len(side) > 1 else math.nan for side in sides))
 
     @property
     def agrees(self) -> bool:
@@ -104,7 +110,10 @@ class Comparison(NamedTuple):
         known = REASONS.get(self.method) or REASONS.get(self.problem.split(",")[0])
         freedom = len(self.published) + len(self.ours) - 2
         few = abs(self.difference) <= scipy.stats.t.ppf(0.975, freedom) * self.standard_error
-        return known or ("within the 95% interval of Student's t for so few seeds" if few else "unexplained")
+        if known or few:
+            return known or "within the 95% interval of Student's t for so few seeds"
+        wide = abs(self.difference) <= 2 * self.separate_error
+        return "within two standard errors if each side has a variance of its own" if wide else "unexplained"
 
 
 def campaigns() -> list[Campaign]:
