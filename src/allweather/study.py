@@ -84,7 +84,8 @@ class Study(StudyViews):
             method: a published method by name (see `aw.methods()`), or a composition; parts below replace its own.
             context: the context model; by default learned from the contexts seen.
             objective: what makes a decision good; by default its mean outcome.
-            acquisition: how the next decision is chosen; by default an upper confidence bound of the objective.
+            acquisition: how the next decision is chosen; by default an upper confidence bound of the objective, under
+                limits with `goal="recommendation"` expected improvement.
             surrogate: a `GP(...)` by default; or a function `(X, Y) -> BoTorch model`, or a BoTorch model class.
             goal: `"every-trial"` if all trials count (the default), `"recommendation"` if only the last decision does,
                 `"simulation"` (the default of simulators) if trials are runs of one.

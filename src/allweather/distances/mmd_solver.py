@@ -1,8 +1,8 @@
 """The worst distribution in a kernel ball, for many decisions at once.
 
 Each decision takes the cheapest way that gives the exact answer: the closed form with full support, the point mass
-that a large ball contains, a straight line out of p for a tiny one, a few rounds of changing supports where the kernel
-is well conditioned, the support of a similar decision, and else the interior point method.
+that a large ball contains, a straight line out of p for a tiny one, the support of a similar decision, a few rounds of
+changing supports where the kernel is well conditioned, and else the interior point method.
 """
 
 from __future__ import annotations
@@ -189,6 +189,7 @@ class _Search:
             self.q[rows], self.multiplier[rows] = answer
 
     def _remember(self, rows: Tensor, known: Supports) -> None:
+        """Keep the answers of some rows as starts."""
         for row in rows.tolist():
             known.remember(self.height[row].numpy(), float(self.radius[row]), self.q[row].numpy())
 

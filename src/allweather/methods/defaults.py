@@ -41,7 +41,7 @@ def every_trial(space: Space) -> Defaults:
 
 
 def recommendation(space: Space) -> Defaults:
-    """As for every trial, with a wider bound: exploring costs nothing."""
+    """As for every trial, with a wider bound: exploring costs nothing. Under limits see `outcomes.with_acquisition`."""
     return Defaults(_learned(space), Expectation(), ObjectiveUCB(2.0), default_surrogate())
 
 
