@@ -127,7 +127,12 @@ def test_tiny_values_and_tiny_weights():
     assert small(1e-9 * values, Reference.checked(torch.rand(3, 1), [0.5, 0.25, 0.25])).item() == -math.inf
 
 
-MAKE = {"KL": lambda: KL(0.1), "Wasserstein": lambda: Wasserstein(0.1), "MMD": lambda: MMD(0.1, lengthscale=0.3)}
+MAKE = {
+    "ChiSquared": lambda: ChiSquared(0.1),
+    "KL": lambda: KL(0.1),
+    "Wasserstein": lambda: Wasserstein(0.1),
+    "MMD": lambda: MMD(0.1, lengthscale=0.3),
+}
 
 
 @pytest.mark.parametrize("make", MAKE.values(), ids=MAKE)
@@ -146,3 +151,46 @@ def test_duals_agree_with_the_search_over_radii(make, columns):
         finite = torch.isfinite(own)
         slopes = [torch.autograd.grad(k[finite].sum(), values)[0] for k in (own, general)]
         torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("share", [1e-6, 1e-3, 0.3, 0.999, 1 - 1e-6])
+@pytest.mark.parametrize("shape", ["normal", "ties", "skewed", "empty points"])
+def test_chi_squared_by_sorting_equals_the_search_from_the_lowest_value_to_the_mean(shape, share):
+    source = torch.Generator().manual_seed(5)
+    values = torch.randn(30, 200, generator=source, dtype=torch.float64)
+    weights = torch.rand(200, generator=source, dtype=torch.float64)
+    if shape == "ties":
+        values = values.round()
+    elif shape == "skewed":
+        values = (3 * values).exp()
+    elif shape == "empty points":
+        weights = weights * (weights > 0.4)
+    reference = Reference(torch.rand(200, 1, generator=source, dtype=torch.float64), weights / weights.sum())
+    distance = ChiSquared(0)
+    for each in values:
+        row = each.clone().requires_grad_()
+        low = each[reference.weights > 0].min()
+        target = (low + share * (each @ reference.weights - low)).item()
+        own = distance.fragility(row, reference, target)
+        general = Distance.fragility(distance, row, reference, target)
+        torch.testing.assert_close(own, general, rtol=1e-6 + 1e-11 / share, atol=0)
+        slopes = [torch.autograd.grad(k, row)[0] for k in (own, general)]
+        torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-5 * float(slopes[1].abs().max()))
+
+
+def test_targets_next_to_the_mean_are_searched_for_together():
+    """Where the interior point method gives up: one by one and under laws of their own."""
+    source = torch.Generator().manual_seed(2)
+    points = torch.rand(128, 2, generator=source, dtype=torch.float64)
+    laws = torch.rand(3, 128, generator=source, dtype=torch.float64) + 0.5
+    laws = laws / laws.sum(-1, keepdim=True)
+    waves = (4 * points @ torch.randn(2, 36, generator=source, dtype=torch.float64)).T.sin().reshape(12, 3, 128)
+    each = laws[torch.arange(12) % 3]
+    values = waves - (waves * each[:, None]).sum(-1, keepdim=True)
+    distance = MMD(0.1, lengthscale=0.3)
+    for target in (-1e-2, -1e-4, -1e-6):
+        together = distance.fragilities(values, points, laws, target)
+        for function in (0, 5, 11):
+            reference = Reference(points, each[function])
+            alone = Distance.fragility(distance, values[function], reference, target)
+            torch.testing.assert_close(together[function], alone, rtol=1e-6, atol=0)

@@ -44,6 +44,21 @@ def test_too_little_data_is_named(name):
         plots.STUDY_FIGURES[name](study)
 
 
+@pytest.mark.parametrize(
+    "distance",
+    [aw.TotalVariation(0.2), aw.ChiSquared(0.2), aw.KL(0.1), aw.Wasserstein(0.1), aw.MMD(0.1), aw.MMD(0.0)],
+    ids=lambda each: f"{type(each).__name__} {each.radius}",
+)
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_straight_lines_between_radii_are_as_good_as_the_robustness_curve(distance, direction):
+    outlook = stall(direction).outlook(objective=aw.DRO(distance))
+    line = named(plots.robustness(stall(direction), objective=aw.DRO(distance)), "recommended")
+    assert len(line.x) < 80
+    shifts = np.linspace(0, line.x[-1], 1001)
+    exact = outlook.worst(outlook.decision, shifts).value.numpy()
+    assert np.abs(np.interp(shifts, line.x, line.y) - exact).max() <= np.ptp(exact) / 300
+
+
 @pytest.mark.parametrize("direction", ["maximize", "minimize"])
 def test_the_robustness_curve_is_that_of_the_worst_case(direction):
     study = stall(direction)

@@ -13,15 +13,12 @@ from torch import Tensor
 from allweather._utils.registry import Named
 from allweather._utils.tensors import ROUNDING, as_tensor, crossing, with_gradient
 from allweather.contexts import Reference, fitted
+from allweather.distances.cutting_planes import touching
 from allweather.errors import InvalidInput, require, require_number
 from allweather.schedules import Custom, Progress, Schedule
 
 Ceiling = Callable[[Tensor], Tensor]
 Radius = float | Schedule | Callable[[int], float]
-
-CUTS = 60
-"""An upper limit on the number of tangents that a search for a radius uses."""
-
 
 EXTREME = 2.0**200
 """Rows whose values range over more than this, or less than its inverse, are scaled before their squares are taken."""
@@ -174,21 +171,25 @@ class Distance(Named, ABC):
         lowest, where = torch.where(torch.isfinite(reach), f, torch.inf).min(-1)
         # The best line through (0, target) touches v where v's own tangent starts at the target.
         if self.rate < 1:  # v is smooth and the line's slope stationary: half the digits of the radius are enough
-            high = reach[where].clamp_min(1e-300).log()
-            radius = crossing(
-                lambda r: self._tangent(f, reference, target, r.exp()), high.clamp_max(0) - 60, high
-            ).exp()
+            last = reach[where].clamp_min(1e-300)
+            high = last.log()
+            radius = crossing(lambda r: self._tangent(f, reference, target, r.exp()), high.clamp_max(0) - 60, high)
+            radius = torch.where(self._tangent(f, reference, target, last) <= 0, last, radius.exp())  # by rounding
         else:  # v may have a kink there
             between = (target > lowest) & (target < f @ reference.weights)
             radius = reach[where].clamp_min(1e-300)
             if bool(between.any()):
-                radius[between] = self._touching(f[between], reference, target, lowest[between], radius[between])
+                rows, mean = f[between], (f @ reference.weights)[between]
+                radius[between] = touching(
+                    lambda r: self.worst_case(rows, reference, r), mean, lowest[between], radius[between], target
+                )
         worst = self.worst_case(f, reference, radius)
-        # At a kink the line is no tangent; close to the mean the slope keeps digits that the difference loses.
-        close = (target - worst.value).abs() < 1e-6 * (f.amax(-1) - lowest)
-        touching = torch.where(close & (self.rate < 1), -worst.slope, (target - worst.value) / radius)
-        touching = with_gradient(touching, lambda: -worst.weights / radius[:, None], flat)
-        return self._fragility(flat, reference, target, lowest, touching).reshape(leading)
+        loss = (target - worst.value) / radius
+        if self.rate < 1:  # close to the mean the slope keeps digits that the difference loses
+            near = f @ reference.weights - target < 1e-6 * (f.amax(-1) - lowest)
+            loss = torch.where(near, -worst.slope, loss)
+        loss = with_gradient(loss, lambda: -worst.weights / radius[:, None], flat)
+        return self._fragility(flat, reference, target, lowest, loss).reshape(leading)
 
     def fragilities(self, values: Tensor, points: Tensor, laws: Tensor, target: float) -> Tensor:
         """The fragility (k, b) of k functions of b decisions, each under a law of its own, without gradient.
@@ -208,30 +209,6 @@ class Distance(Named, ABC):
         """How far below the target (b,) the tangent of v at a radius starts."""
         worst = self.worst_case(values, reference, radius)
         return target - worst.value + radius * worst.slope
-
-    def _touching(self, values: Tensor, reference: Reference, target: float, lowest: Tensor, reach: Tensor) -> Tensor:
-        """The radius (b,) where the loss below the target per unit of radius is largest, by cutting planes.
-
-        v is convex, so it lies above its tangents. The best radius is between one whose tangent starts above the target
-        and one whose tangent starts below it, and no radius loses more than where the two tangents meet: that one is
-        tried next.
-        """
-        starts = values @ reference.weights, lowest  # of the tangents, at radius 0
-        slopes = self.sensitivity(values, reference), torch.zeros_like(lowest)
-        best, most = reach.clone(), (target - lowest) / reach
-        for _ in range(CUTS):
-            radius = ((starts[0] - starts[1]) / (slopes[1] - slopes[0])).nan_to_num(nan=1.0).clamp(1e-300)
-            radius = torch.minimum(radius, reach)
-            limit = (target - starts[1]) / radius - slopes[1]
-            if bool((limit - most <= 1e-12 * limit).all()):
-                break
-            worst = self.worst_case(values, reference, radius)
-            loss, start = (target - worst.value) / radius, worst.value - radius * worst.slope
-            best, most = torch.where(loss > most, radius, best), torch.maximum(loss, most)
-            above = start > target
-            starts = torch.where(above, start, starts[0]), torch.where(above, starts[1], start)
-            slopes = torch.where(above, worst.slope, slopes[0]), torch.where(above, slopes[1], worst.slope)
-        return best
 
     def _fragility(
         self, values: Tensor, reference: Reference, target: float, lowest: Tensor, between: Tensor

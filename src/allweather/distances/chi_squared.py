@@ -12,6 +12,9 @@ from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.f_divergence import deviation, lowest_on_support, tilt_gradient
 
+STEPS = 20
+"""Newton steps at most that correct a price for rounding; one is the rule."""
+
 
 @dataclass(frozen=True)
 class ChiSquared(Distance):
@@ -46,6 +49,20 @@ class ChiSquared(Distance):
     def to_points(self, reference: Reference) -> Tensor:
         """`1/p - 1`."""
         return 1 / reference.weights - 1
+
+    def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
+        """From the dual: the least price of a unit of divergence at which no distribution stays below the target."""
+        flat, p = values.reshape(-1, values.shape[-1]), reference.weights
+        f = flat.detach()
+        floor, mean = lowest_on_support(f, p), (f @ p)[:, None]
+        lowest = floor.squeeze(-1)
+        price, slope = torch.zeros_like(lowest), torch.zeros_like(f)
+        between = ((target > floor) & (target < mean)).squeeze(-1).nonzero().squeeze(-1)
+        for rows in between.split(self._rows(len(p))):
+            centre = mean[rows]
+            price[rows], slope[rows] = _price(f[rows] - centre, p, target - centre, floor[rows] - centre)
+        price = with_gradient(price, lambda: slope, flat)
+        return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         f, p, size = values.detach(), reference.weights, radius[:, None]
@@ -107,3 +124,53 @@ def _inside(
         mean[blurred] = (w * h).sum(-1, keepdim=True) / total[blurred]
         variance[blurred] = (w * (h - mean[blurred]).square()).sum(-1, keepdim=True) / total[blurred]
     return total, below[:, -1:] - total, mean, variance
+
+
+def _price(
+    height: Tensor,  # (b, n) about the mean
+    p: Tensor,  # (n,)
+    target: Tensor,  # (b, 1) strictly between the lowest height and 0
+    lowest: Tensor,  # (b, 1) height on the support
+) -> tuple[Tensor, Tensor]:
+    """The k (b,) at which the least `E_q height + k divergence(q)` is the target, and its derivative in the heights.
+
+    At a price k the ratios are `q/p = max(t - height, 0) / 2k`, and k is half of `E max(t - height, 0)`. The least
+    value rises with t, by half the mass below t times the divergence.
+    """
+    t = _end_of_line(height, p, target, lowest)
+    for _ in range(STEPS):
+        gaps = (t - height).clamp_min_(0)
+        double = (gaps * p).sum(-1, keepdim=True)
+        excess = gaps.div_(double).sub_(1)  # q/p - 1
+        weighted = p * excess
+        divergence = (weighted * excess).sum(-1, keepdim=True)
+        missing = target - (weighted * height).sum(-1, keepdim=True) - double / 2 * divergence
+        mass = (p * (excess > -1)).sum(-1, keepdim=True)
+        step = 2 * missing / (mass * divergence).clamp_min(1e-300)
+        if bool((step.abs() <= 1e-12 * (t - lowest)).all()):
+            break
+        t = torch.maximum(t + step, (t + lowest) / 2)
+    return double.squeeze(-1) / 2, -(p + weighted) / divergence.clamp_min(1e-300)
+
+
+def _end_of_line(height: Tensor, p: Tensor, target: Tensor, lowest: Tensor) -> Tensor:
+    """The t (b, 1) of `_price`, up to rounding.
+
+    With the first and second moments m and s of `max(t - height, 0)` the least value is `t - (s / m + m) / 2`. The
+    sorted heights tell which points are below t, and with these known it is the target at a root of a quadratic.
+    """
+    ordered, mass = ascending(height, p)
+    moment = mass * ordered
+    below, first, second = sums = mass.cumsum(-1), moment.cumsum(-1), (moment * ordered).cumsum(-1)
+    m = ordered * below - first
+    s = (m - first).mul_(ordered).add_(second)
+    value = s.div_(m).add_(m).mul_(-0.5).add_(ordered)
+    short = (value < target) | (ordered <= lowest) | (m <= 0)  # even were t as large as this height
+    place = torch.where(short, torch.arange(len(p), device=p.device), 0).amax(-1, keepdim=True)
+    total, first, second = (part.gather(-1, place) for part in sums)
+    outside, half = (below[:, -1:] - total) * total, total * (target - first)
+    constant = 2 * target * first - second - first.square()
+    root = (half.square() - outside * constant).clamp_min(0).sqrt()
+    # Of two ways to write the larger root, the one that does not subtract numbers of the same sign.
+    end = torch.where(half > 0, (half + root) / outside, constant / (half - root))
+    return end.nan_to_num(nan=0.0, posinf=0.0).maximum(ordered.gather(-1, place)).maximum(target)

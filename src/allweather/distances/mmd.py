@@ -13,6 +13,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from allweather._utils.tensors import ROUNDING, as_tensor, pairwise, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Ceiling, Distance, Worst
+from allweather.distances.cutting_planes import touching
 from allweather.distances.mmd_ball import KernelBall
 from allweather.distances.mmd_bounds import bracketed
 from allweather.distances.mmd_low_rank import TABLE, LowRankBall
@@ -142,14 +143,24 @@ class MMD(Distance):
         lowest, mean = f.amin(-1), (f * p).sum(-1)
         found = torch.where(target > mean, torch.inf, torch.zeros_like(mean))
         rounding = 2 * ROUNDING * (f.amax(-1) - lowest + mean.abs())
-        alone = (target - mean).abs() <= rounding
+        alone, open_rows = (target - mean).abs() <= rounding, []
         ball = self._ball(Reference(points, laws[0]))
         for rows in ((target > lowest) & (target < mean) & ~alone).nonzero().squeeze(-1).split(self._rows(n)):
             found[rows], _, solved = largest_loss(ball, target - f[rows], p[rows])
-            alone[rows[~solved]] = True
+            open_rows.append(rows[~solved])
+        for rows in torch.cat(open_rows).split(self._rows(n)) if open_rows else ():
+            found[rows] = self._searched(f[rows], Reference(points, p[rows]), target)
         for row in alone.nonzero().squeeze(-1):
             found[row] = self.fragility(f[row], Reference(points, p[row]), target)
         return found.reshape(count, b)
+
+    def _searched(self, f: Tensor, reference: Reference, target: float) -> Tensor:
+        """The fragility (b,) of values (b, n) under weights (b, n), by a search over radii."""
+        lowest, where = f.min(-1)
+        reach = self._ball(reference).to_points(reference.weights).gather(-1, where[:, None]).squeeze(-1)
+        mean = (f * reference.weights).sum(-1)
+        radius = touching(lambda r: self._solve(f, reference, r), mean, lowest, reach, target)
+        return (target - self._solve(f, reference, radius).value) / radius
 
     def ceiling(self, reference: Reference, alpha: float, beta: float, radius: float) -> Ceiling:
         """From what is known about v without solving for it."""

@@ -63,14 +63,20 @@ def slope_gradient(
 def leaving(ball: KernelBall, values: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
     """How steeply (b,) the worst expectation falls at radius 0, and the direction of unit norm in which q leaves p.
 
-    Only points without mass constrain the direction, so p may be replaced by any distribution with its support, and
-    the radius by any that empties no point of it.
+    Only points without mass constrain the direction. Where there are none it has a closed form; elsewhere p may be
+    replaced by any distribution with its support, and the radius by any that empties no point of it.
     """
     height, scale = _unit(values)
+    steepness, direction = torch.zeros_like(values[:, 0]), torch.zeros_like(values)
+    sloping, free = height.amax(-1) > 0, (p > 0).all(-1)
+    rows = (sloping & free).nonzero().squeeze(-1)
+    if len(rows):
+        outwards = ball.project(height[rows])
+        length = total(height[rows] * outwards).clamp_min(1e-300).sqrt()
+        direction[rows], steepness[rows] = -outwards / length, (length * scale[rows]).squeeze(-1)
+    left = (sloping & ~free).nonzero().squeeze(-1)
     spread = (p > 0).to(p.dtype) / total((p > 0).to(p.dtype))
     n = p.shape[-1]
-    steepness, direction = torch.zeros_like(values[:, 0]), torch.zeros_like(values)
-    left = (height.amax(-1) > 0).nonzero().squeeze(-1)
     for radius in (1e-2 / n, 1e-4 / n, 1e-6 / n):
         if not len(left):
             break
@@ -163,7 +169,8 @@ class _Search:
         values, radii = self.height.numpy(), self.radius[:, 0].tolist()
         order, left = sorted(self.rows.tolist(), key=radii.__getitem__), list[int]()
         if known.start(values[order[0]], radii[order[0]]) is None:
-            if len(order) > COLD or self.ball.well_conditioned:
+            curve = radii[order[0]] < radii[order[-1]]  # supports change too much along it
+            if len(order) > COLD or self.ball.well_conditioned or curve:
                 return
             first = torch.tensor(order[:1])
             self._interior(first)

@@ -23,6 +23,7 @@ from allweather._utils.tensors import ROUNDING, argmin, pairwise
 from allweather.contexts import Reference
 from allweather.distances.base import Worst
 from allweather.distances.plans import Change, Plans
+from allweather.distances.steepest import Lines
 
 STEPS = 10_000
 """Maximum number of plans to look for; beyond it only rounding is left."""
@@ -137,6 +138,10 @@ class Transport(ABC):
         earned = values.gather(-1, last.target) @ masses
         return torch.where(cost > 0, (target - earned) / cost.clamp_min(1e-300), price)
 
+    def steepest(self, values: Tensor) -> Tensor | None:
+        """How steeply (b,) the worst case of `values` (b, n) falls at radius 0, where there is a quick way to it."""
+        return None
+
     def _farthest(self, height: Tensor) -> Plans:
         """Everything on the lowest value; where there are several, on the nearest of them."""
         lowest = height == height.amin(-1, keepdim=True)
@@ -225,6 +230,16 @@ class Anywhere(Transport):
             return super().units(target)
         return self._costs.take(target + torch.arange(len(self.sources), device=target.device) * len(self.points))
 
+    @cached_property
+    def _lines(self) -> Lines | None:
+        if self._costs is None or not self._distinct or len(self.points) < 2:
+            return None
+        return Lines(self._costs, self.sources)
+
+    def steepest(self, values: Tensor) -> Tensor | None:
+        """By lines from sources to points, where no two of these are in the same place."""
+        return None if self._lines is None else self._lines.steepest(values, self.targets)
+
     def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
         """Compare every pair of a source that is not settled and a point."""
         # In units of cost: one addition for every pair.
@@ -253,42 +268,11 @@ class Anywhere(Transport):
         return shortest if shortest < float("inf") else 1.0
 
 
-class OnLine(Transport):
-    """Contexts on a line: the best target to the left and to the right of each source by two sweeps."""
-
-    @cached_property
-    def order(self) -> Tensor:
-        """(n,) the points from left to right."""
-        return self.points.squeeze(-1).argsort()
-
-    @cached_property
-    def rank(self) -> Tensor:
-        """(s,) each source's place in that order."""
-        return self.order.argsort()[self.sources]
-
-    @cached_property
-    def line(self) -> Tensor:
-        """(n,) positions from left to right."""
-        return self.points.squeeze(-1)[self.order]
-
-    def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
-        """By the running minimum of `f - lam c` from the left and of `f + lam c` from the right."""
-        f, climb = values[:, self.order], multiplier[:, None] * self.line
-        left, at_left = (f - climb).cummin(-1)
-        right, at_right = (f + climb).flip(-1).cummin(-1)
-        right, at_right = right.flip(-1), f.shape[-1] - 1 - at_right.flip(-1)
-        target = torch.where(left + climb <= right - climb, at_left, at_right)
-        return self.order[target[:, self.rank]]
-
-    def _shortest(self) -> float:
-        gaps = self.line.diff()
-        positive = gaps[gaps > 0]
-        return float(positive.min()) if len(positive) else 1.0
-
-
 def _kind(points: Tensor, sources: Tensor) -> type[Transport]:
     """Which way of comparing sources and points is fastest."""
     if points.shape[1] == 1:
+        from allweather.distances.transport_line import OnLine
+
         return OnLine
     if len(sources) * len(points) <= KEPT or points.device.type != "cpu":
         return Anywhere

@@ -71,6 +71,15 @@ class Wasserstein(Distance):
         price = Transport.over(reference, float(self.norm)).price(flat, reference.weights, target)
         return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
 
+    def _sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
+        """Minus the steepest slope of a line down from a point with mass."""
+        flat, way = values.reshape(-1, values.shape[-1]), Transport.over(reference, float(self.norm))
+        rows = [way.steepest(each) for each in flat.split(self._rows(flat.shape[-1]))]
+        found = [-each for each in rows if each is not None]
+        if len(found) < len(rows):
+            return super()._sensitivity(values, reference)
+        return torch.cat(found).reshape(values.shape[:-1])
+
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         return Transport.over(reference, float(self.norm)).solve(values, reference.weights, radius)
 

@@ -1,8 +1,9 @@
 """Few exact evaluations where objectives are expensive: their tangents tell which ones are needed.
 
 A concave objective is nowhere above its tangent at the posterior mean function. So the tangent's value is a bound for
-every sampled function, and what is not the best by its bound needs no evaluation. For other objectives it is an
-estimate to first order, and the few that are highest by it are evaluated.
+every sampled function, and what is not the best by its bound needs no evaluation. What was evaluated has tangents, too,
+which bound the same function at other decisions. For objectives that are not concave the tangent is an estimate to
+first order, and the few decisions that are highest by it are evaluated.
 """
 
 from __future__ import annotations
@@ -44,18 +45,35 @@ def leading_medians(
         wanted: how many of the best decisions must be right.
         known: (b,) medians that were evaluated before; -inf elsewhere.
     """
-    limits = estimate.median(0).values
+    concave, limits = belief.objective.concave, estimate.median(0).values
     medians = torch.full_like(limits, -torch.inf) if known is None else known.clone()
-    order = limits.argsort(descending=True, stable=True)[:MOST]
-    for start in range(0, len(order), wanted):
-        rows = order[start : start + wanted]
+    size, left = wanted, MOST
+    while left > 0:
         reached = medians.sort(descending=True).values[: max(wanted, 1)][-1]
-        if start and bool(limits[rows[0]] <= reached):
+        open_rows = ((medians == -torch.inf) & (limits > reached)).nonzero().squeeze(-1)
+        rows = open_rows[limits[open_rows].argsort(descending=True, stable=True)[:size]]
+        if not len(rows):
             break
-        rows = rows[medians[rows] == -torch.inf]
-        if len(rows):
-            medians[rows] = belief.objective(values[:, rows], belief.reference).median(0).values
+        found, bounds = _evaluated(belief, values[:, rows], values)
+        medians[rows] = found.median(0).values
+        if bounds is not None:
+            limits = torch.minimum(limits, torch.minimum(estimate, bounds).median(0).values)
+        left -= len(rows)
+        size = wanted if concave else left
     return medians
+
+
+def _evaluated(belief: Belief, chosen: Tensor, others: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The objective (k, r) of functions `chosen` (k, r, n), and what their tangents allow `others` (k, b, n) at most.
+
+    The bounds (k, b) are None where the objective is not concave.
+    """
+    if not belief.objective.concave:
+        return belief.objective(chosen, belief.reference), None
+    value, slope = belief.objective.with_tangent(chosen, belief.reference)
+    slope = slope.nan_to_num()
+    offset = value - (slope * chosen).sum(-1)
+    return value, (torch.einsum("kbn,krn->kbr", others, slope) + offset[:, None]).amin(-1)
 
 
 def highest(belief: Belief, values: Tensor, estimate: Tensor) -> Tensor:
@@ -73,7 +91,10 @@ def highest(belief: Belief, values: Tensor, estimate: Tensor) -> Tensor:
         rows = (limit > best).nonzero().squeeze(-1)
         if not len(rows):
             break
-        found = belief.objective(values[rows, place[rows]], belief.reference)
-        best[rows] = torch.maximum(best[rows], found)
+        same = values[rows]
+        found, bounds = _evaluated(belief, values[rows, place[rows]][:, None], same)
+        best[rows] = torch.maximum(best[rows], found[:, 0])
+        if bounds is not None:
+            left[rows] = torch.minimum(left[rows], bounds)
         left[rows, place[rows]] = -torch.inf
     return best

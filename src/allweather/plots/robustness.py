@@ -17,7 +17,12 @@ from allweather.plots.picture import Picture
 from allweather.space import Row
 from allweather.study import Study
 
-POINTS = 121
+FIRST, ROUNDS = 13, 5
+"""Radii that a curve is computed at to begin with, and how often others are put between them, at most."""
+EARLY = 0.2
+"""Of an interval: where its tangents meet before this, the curve bends at the start of it."""
+WIDTH = 1 / 400
+"""Of a curve's range: straight lines between computed radii are off by less."""
 COLOURS: tuple[tuple[str, Dash], ...] = ((VERMILLION, "solid"), (BLUE, "dash"), (GREEN, "dashdot"))
 
 
@@ -56,11 +61,11 @@ def robustness(
         decisions[format_row(outlook.space.decisions.decode(outlook.space.decisions.encode(decision))[0])] = dict(
             decision
         )
-    radii = _radii(outlook)
+    top = _top(outlook)
     marks: list[Mark] = []
     for (name, row), (colour, dash) in zip(decisions.items(), COLOURS, strict=False):
-        marks.append(Line(radii, outlook.worst(row, radii).value.numpy(), name, colour, dash))
-    marks += _objective_marks(outlook, radii, target)
+        marks.append(Line(*_curve(outlook, row, top), name, colour, dash))
+    marks += _objective_marks(outlook, top, target)
     distance = outlook.distance
     kind = distance_label(distance)
     start, end = outlook.worst(outlook.decision, [0.0, distance.number]).value.tolist()
@@ -78,23 +83,55 @@ def robustness(
     return Picture("Robustness", noted(says, outlook), (panel,))
 
 
-def _radii(outlook: Outlook) -> np.ndarray:
-    """Return radii from 0 to beyond the objective's, at most until the worst context has all the weight."""
+def _top(outlook: Outlook) -> float:
+    """Return a radius beyond the objective's, at most a little more than gives all weight to the worst context."""
     radius = outlook.distance.number
     reach = outlook.distance.to_points(outlook.reference)
     values = outlook.sign * outlook.at_contexts(outlook.decision)
     farthest = float(reach[int(values.argmin())])
     wanted = 4 * radius if radius > 0 else min(farthest, 1.0)
-    return np.linspace(0, min(wanted, 1.1 * farthest) or 1.0, POINTS)
+    return min(wanted, 1.1 * farthest) or 1.0
 
 
-def _objective_marks(outlook: Outlook, radii: np.ndarray, target: float | None) -> Iterator[Mark]:
+def _curve(outlook: Outlook, decision: Row, top: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return radii and worst means between which straight lines are as good as the curve.
+
+    The worst mean is convex in the radius: between two radii it lies below their chord and above both tangents, and
+    where these are too far apart it is computed in between as well.
+    """
+    radii, found = np.zeros(0), np.zeros((2, 0))
+    fresh = np.linspace(0, top, FIRST)
+    for _ in range(ROUNDS):
+        worst = outlook.worst(decision, fresh)
+        added = outlook.sign * torch.stack([worst.value, worst.slope]).numpy()
+        order = np.argsort(radii := np.concatenate([radii, fresh]))
+        radii, found = radii[order], np.concatenate([found, added], axis=1)[:, order]
+        fresh = _between(radii, *found)
+        if not len(fresh):
+            break
+    return radii, outlook.sign * found[0]
+
+
+def _between(radii: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Return radii within the intervals in which a convex curve may be further from its chord than a line is wide."""
+    lengths, rises = np.diff(radii), np.diff(values)
+    steepest, gentlest = slopes[:-1], slopes[1:]
+    vertical = np.isinf(steepest)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meeting = (rises - gentlest * lengths) / ((steepest - gentlest) * lengths)  # as a share of the interval
+        gaps = np.where(vertical, gentlest * lengths - rises, meeting * (rises - steepest * lengths))
+    wide = np.nan_to_num(gaps) > WIDTH * np.ptp(values)
+    early = wide & (vertical | (meeting < EARLY))
+    places = [(wide & ~early, 1 / 2), *((early, share) for share in (1 / 64, 1 / 16, 1 / 4))]
+    return np.concatenate([radii[:-1][rows] + share * lengths[rows] for rows, share in places])
+
+
+def _objective_marks(outlook: Outlook, top: float, target: float | None) -> Iterator[Mark]:
     """Yield the values and slopes that objectives take from the curve of the recommended decision."""
     sign, distance, decision = outlook.sign, outlook.distance, outlook.decision
     values = torch.from_numpy(sign * outlook.at_contexts(decision))
     mean, robust = (float(each) for each in outlook.worst(decision, [0.0, distance.number]).value)
     lowest = float(values.min())
-    top = float(radii[-1])
     if distance.rate == 1:
         slope = float(distance.sensitivity(values, outlook.reference))
         name = f"slope without shift: {format_value(sign * slope)} per unit of shift"
