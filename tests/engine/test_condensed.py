@@ -9,7 +9,7 @@ import torch
 import allweather as aw
 from allweather.engine.condensed import condense, condensed, correction
 from allweather.engine.gain import sampled_functions
-from allweather.engine.objective_draws import objective_draws
+from allweather.engine.objective_draws import draws_to_compare, objective_draws
 from allweather.engine.screening import highest, leading_medians, tangent_values
 
 SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
@@ -79,6 +79,21 @@ def test_tangents_find_what_all_evaluations_find(view):
         medians = leading_medians(belief, values, estimate, 3)
     best = exact.median(0).values.topk(3)
     torch.testing.assert_close(medians[best.indices], best.values)
+
+
+def test_only_decisions_that_may_be_looked_for_are_drawn(view):
+    belief = view.belief
+    decisions = torch.linspace(0, 1, 9, dtype=torch.float64)[[4, 0, 1, 2, 3, 5, 6, 7, 8], None]
+    exact = objective_draws(belief, decisions)
+    medians = exact.median(0).values
+    for level in (-torch.inf, medians.sort().values[5], medians[0], medians.max()):
+        drawn = draws_to_compare(belief, decisions, lambda first, level=level: first[0] * 0 + level)
+        found = drawn[0].isfinite()
+        torch.testing.assert_close(drawn[:, found], exact[:, found])
+        assert bool(found[0])
+        wanted = medians == medians.max()
+        assert bool((found | ~wanted).all()) or float(medians.max()) <= float(level)
+    assert int(found.sum()) < len(decisions)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
 from allweather.distances.mmd_supports import warm_starts
 from allweather.engine.gain import sampled_functions, sampled_objectives
-from allweather.engine.objective_draws import DRAWS, objective_draws
+from allweather.engine.objective_draws import draws_to_compare
 from allweather.engine.screening import leading_medians, tangent_values
 from allweather.objectives import Expectation
 
@@ -44,12 +44,17 @@ def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:
     belief = replace(belief, generator=torch.Generator().manual_seed(0), bound=belief.field)
     with warm_starts():
         finalists = _finalists(belief, search)
-    drawn = objective_draws(belief, torch.cat([first[None], finalists]), DRAWS)
-    levels = torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64).to(drawn.device)
-    low, middle, high = drawn.quantile(levels, dim=0, interpolation="nearest")
+    drawn = draws_to_compare(belief, torch.cat([first[None], finalists]), _clearly_higher)
+    middle = drawn.median(0).values
     best = int(middle.argmax())
-    certain = middle[best] > middle[0] + MARGIN * (high[0] - low[0]) / 2
-    return finalists[best - 1] if best and bool(certain) else first
+    return finalists[best - 1] if best and bool(middle[best] > _clearly_higher(drawn[:, 0])) else first
+
+
+def _clearly_higher(drawn: Tensor) -> Tensor:
+    """What the median of another decision must be above, by draws (k,) of the first one's objective."""
+    levels = torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64).to(drawn.device)
+    low, middle, high = drawn.quantile(levels, interpolation="nearest").unbind()
+    return middle + MARGIN * (high - low) / 2
 
 
 def _finalists(belief: Belief, search: Search) -> Tensor:

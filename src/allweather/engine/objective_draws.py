@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import is_dataclass, replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from allweather._utils.timing import threads
 from allweather.acquisition import Belief
 from allweather.distances import MMD
 from allweather.engine.condensed import condensed, correction
-from allweather.objectives import Expectation, Objective
+from allweather.objectives import DRO, Expectation, Objective
 
 DRAWS = 257
 """Draws of the objective; an odd number has a middle, whichever way one looks."""
@@ -44,13 +45,55 @@ def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS, laws:
     return _all_drawn(belief, decisions, count, shared)
 
 
+def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor], Tensor]) -> Tensor:
+    """Draws (257, b) as `objective_draws`, with -inf for decisions whose median cannot be what is looked for.
+
+    A worst case is nowhere above its tangents: the worst distribution of one decision, under the same draw of function
+    and law, bounds the worst cases of all others. Decisions are drawn from the highest bound down, until the bounds of
+    the rest are too low.
+
+    Args:
+        belief: what is known about the function and the context.
+        decisions: (b, d_x) in the unit cube; the first one is always drawn.
+        least: from the first one's draws (257,), the median that another must have to be looked for.
+    """
+    few = condensed(belief)
+    objective = None if few is None else _with_kernel(few)
+    if few is None or not isinstance(objective, DRO):
+        return objective_draws(belief, decisions)
+    distance, points = objective.distance, few.reference.points
+    laws, shift = _laws(few, laws_for(few.objective, DRAWS)), correction(belief, few, decisions)
+    with threads(1), torch.no_grad():
+        surrogate, seed = few.averaged or few.surrogate, few.generator.initial_seed()
+        values = surrogate.draws(decisions, points, DRAWS, Generator().manual_seed(seed))
+        bounds, drawn = torch.full_like(values[..., 0], torch.inf), torch.full_like(values[..., 0], -torch.inf)
+        place, reached = 0, -torch.inf
+        for _ in range(len(decisions)):
+            worst = distance.worst_cases(values[:, place : place + 1], points, laws)
+            drawn[:, place] = worst.value[:, 0] + shift[place]
+            bounds = torch.minimum(bounds, (values * worst.weights).sum(-1) + shift)
+            middle = drawn[:, place].median() if place else least(drawn[:, 0])
+            reached = max(reached, float(middle))
+            limits = torch.where(drawn[0].isinf(), bounds.median(0).values, -torch.inf)
+            place = int(limits.argmax())
+            if limits[place] <= reached:
+                break
+    return drawn
+
+
 def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int) -> Tensor:
     seed = belief.generator.initial_seed()
     belief = replace(belief, objective=_with_kernel(belief))
-    laws = belief.laws(shared, _stream(seed if belief.law_seed is None else belief.law_seed))
+    laws = _laws(belief, shared)
     most = max(1, BLOCK // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
         return torch.cat([_drawn(belief, rows, laws, count, seed) for rows in decisions.split(most)], dim=1)
+
+
+def _laws(belief: Belief, shared: int) -> Tensor:
+    """Draws (shared, n) of the context distribution, the same for all decisions and calls."""
+    seed = belief.generator.initial_seed() if belief.law_seed is None else belief.law_seed
+    return belief.laws(shared, _stream(seed))
 
 
 def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: int) -> Tensor:
