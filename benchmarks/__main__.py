@@ -1,5 +1,6 @@
 """Run every benchmark, or those named: `python -m benchmarks worst_cases growth`.
 
+With `--store` the tables of docs/speed.md are kept: `python -m benchmarks asks --store`, and `speed_page` writes it.
 Campaigns take hours. They run only when named first, and then take options: `python -m benchmarks defaults --help`.
 """
 
@@ -32,8 +33,10 @@ from benchmarks import (
     simulator,
     simulator_page,
     soak,
+    speed_page,
     stages,
     standard_errors,
+    stored_tables,
     trials,
     worst_cases,
 )
@@ -78,9 +81,13 @@ ALL = {
     "evidence": evidence.main,
     "simulator_page": simulator_page.main,
     "constraints_page": constraints_page.main,
+    "speed_page": speed_page.main,
 }
 
 if __name__ == "__main__":
+    if "--store" in sys.argv:
+        sys.argv.remove("--store")
+        stored_tables.Stored.folder = stored_tables.FOLDER
     if sys.argv[1:2] and sys.argv[1] in CAMPAIGNS:
         CAMPAIGNS[sys.argv[1]](sys.argv[2:])
     else:

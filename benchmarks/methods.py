@@ -1,10 +1,10 @@
 """Whole runs of published methods against the straightforward way, on the same problems in the same run.
 
-Ours is timed over all iterations. The straightforward way (BoTorch's fit, posterior on all joint points,
-`optimize_acqf`, cvxpy for worst cases) is timed at five of the steps, on the data that our run had then, and their mean
-is multiplied by the number of iterations: whole runs would take long. "As published" it searches as hard as the papers
-do (errata E12) and makes a new conic program for every worst case; "lean" it has 10 restarts and 128 raw samples, and
-one compiled program with parameters.
+Times are CPU times. Ours is that of all iterations. The straightforward way (BoTorch's fit, posterior on all joint
+points, `optimize_acqf`, cvxpy for worst cases) is timed at five of the steps, on the data that our run had then, and
+their mean is multiplied by the number of iterations: whole runs would take long. "As published" it searches as hard
+as the papers do (errata E12) and makes a new conic program for every worst case; "lean" it has 10 restarts and 128
+raw samples, and one compiled program with parameters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from botorch.models import SingleTaskGP
 from botorch.optim import optimize_acqf
 from botorch.sampling.pathwise import draw_matheron_paths
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
@@ -33,6 +32,7 @@ from allweather.benchmark.step import play_step
 from allweather.engine.engine import ASK, Situation
 from allweather.problems import problem
 from benchmarks.asks import WIDTH, Straightforward, solver
+from benchmarks.stored_tables import show
 
 TARGETS = {"sbo-kde": 30, "drbo-kde": 100, "wdrbo": 20, "ts-bocu": 200}
 PUBLISHED = {"sbo-kde": (50, 1024, False), "drbo-kde": (5, 32, False), "wdrbo": (50, 1024, False)}
@@ -71,7 +71,7 @@ def fitted(belief: aw.Belief) -> SingleTaskGP:
 
 def continuous(belief: aw.Belief, restarts: int, raw: int, lean: bool) -> float:
     """Seconds of one ask of a method on a box."""
-    started = time.perf_counter()
+    started = time.process_time()
     model, (points, weights) = fitted(belief), belief.reference
     if isinstance(belief.objective, aw.LipschitzRegularised):
         acquisition: AcquisitionFunction = SteepUCB(model, belief.reference, belief.objective.radius)
@@ -82,7 +82,7 @@ def continuous(belief: aw.Belief, restarts: int, raw: int, lean: bool) -> float:
     box = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.float64)
     options = {} if lean else {"batch_limit": 10}  # 1024 raw samples at once would not fit in memory
     optimize_acqf(acquisition, box, q=1, num_restarts=restarts, raw_samples=raw, options=options)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 def on_a_grid(belief: aw.Belief, grid: Tensor, compiled: bool) -> float:
@@ -90,19 +90,19 @@ def on_a_grid(belief: aw.Belief, grid: Tensor, compiled: bool) -> float:
 
     Programs are solved for every sixteenth decision only, and their time is multiplied by sixteen.
     """
-    started = time.perf_counter()
+    started = time.process_time()
     points, weights = belief.reference
     joint = torch.cat([grid[:, None].expand(-1, len(points), -1), points.expand(len(grid), -1, -1)], -1)
     with torch.no_grad():
         path = draw_matheron_paths(belief.surrogate.model(), torch.Size([1]))
         values = path(joint.reshape(-1, joint.shape[-1])).reshape(len(grid), len(points)).numpy()
-    sampled = time.perf_counter() - started
+    sampled = time.process_time() - started
     distance, step = belief.objective.distance, 1e-3
     root = torch.linalg.cholesky(distance.gram(belief.reference)).T.numpy()
     n, p = len(points), weights.numpy()
     q, f, radius = cp.Variable(n, nonneg=True), cp.Parameter(n), cp.Parameter(nonneg=True)
     program = cp.Problem(cp.Minimize(f @ q), [cp.sum(q) == 1, cp.norm(root @ (q - p)) <= radius])
-    started = time.perf_counter()
+    started = time.process_time()
     for row in values[::16]:
         for size in (distance.number, distance.number + step):
             if compiled:
@@ -110,7 +110,7 @@ def on_a_grid(belief: aw.Belief, grid: Tensor, compiled: bool) -> float:
             else:
                 program = cp.Problem(cp.Minimize(row @ q), [cp.sum(q) == 1, cp.norm(root @ (q - p)) <= size])
             program.solve(solver=cp.CLARABEL)
-    return sampled + 16 * (time.perf_counter() - started)
+    return sampled + 16 * (time.process_time() - started)
 
 
 def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
@@ -124,8 +124,9 @@ def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
             generator = engine.generator(ASK, number)
             belief = engine.belief(history, engine.posterior(history), engine.parts, generator, Situation())
             theirs.append([way(belief) for way in ways])
-        step = play_step(study, chosen, run.seed, number)
-        seconds += step.seconds if number >= chosen.initial else 0.0
+        started = time.process_time()
+        play_step(study, chosen, run.seed, number)
+        seconds += time.process_time() - started if number >= chosen.initial else 0.0
     wholes = [sum(times) / len(times) * run.iterations for times in zip(*theirs, strict=True)]
     ratios = [text for whole in wholes for text in (f"{whole:.0f}", f"{whole / seconds:.0f}x")]
     return [run.method, run.problem, f"{run.iterations}", f"{seconds:.2f}", *ratios, f"{TARGETS[run.method]}x"]
@@ -145,4 +146,4 @@ def main() -> None:
         run = Run("hartmann3", "ts-bocu", 0, 20, settings=settings)
         grid = hartmann.candidates
         table.add_row(*compare(run, [partial(on_a_grid, grid=grid, compiled=lean) for lean in (False, True)]))
-    Console(width=130).print(table)
+    show("methods", table, 130)

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from rich.console import Console
 from rich.table import Table
 
 import allweather as aw
 from allweather import plots
 from allweather._utils.timing import threads
+from benchmarks.stored_tables import show
 
 LIMIT, AIM = 5, 3
 FIGURES = ("robustness", "contexts", "profile", "slices", "progress", "check")
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] = ()) -> None:
             seconds(action, aw.DRO(aw.TotalVariation(0.2)), 8, 32)
         for name, cells in compared(chosen, timed, trials, contexts):
             table.add_row(*name, *cells)
-    Console(width=40 + 14 * len(timed)).print(table)
+    show("objectives", table, 40 + 14 * len(timed))
 
 
 def compared(

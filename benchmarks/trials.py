@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 import pandas as pd
 import torch
-from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
@@ -30,6 +29,7 @@ import allweather as aw
 from allweather._utils.timing import threads
 from allweather.surrogates import gp
 from benchmarks.growth import peak_memory
+from benchmarks.stored_tables import show
 
 SPACE = aw.Space(x1=aw.Real(0, 1), x2=aw.Real(0, 1), c1=aw.Context(0, 1), c2=aw.Context(0, 1))
 SIZES, QUICK = (2_000, 5_000, 10_000, 20_000), (2_000, 5_000)
@@ -161,7 +161,7 @@ def main(arguments: list[str] | None = None) -> None:
         with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
             for name in chosen.objectives:
                 sizes = QUICK[:1] if chosen.quick or chosen.sizes is SIZES else chosen.sizes
-                Console(width=140).print(compare(pool, name, sizes, chosen.seeds))
+                show("regret", compare(pool, name, sizes, chosen.seeds), 140)
         return
     shown = Table(title="first ask and recommend after many trials, 2 decisions, 2 contexts, one thread, CPU time")
     for column in COLUMNS:
@@ -174,4 +174,4 @@ def main(arguments: list[str] | None = None) -> None:
                 cells = [text for each in found[:2] for text in (f"{each:.2f}", f"{each / one:.1f}")]
                 cells += [f"{found.memory:.2f}", f"{found.regret:.4f}", found.approximation]
                 shown.add_row(f"{size:,}", name, f"{one:.2f}", *cells)
-    Console(width=200).print(shown)
+    show("trials", shown, 200)

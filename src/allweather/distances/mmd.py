@@ -123,14 +123,10 @@ class MMD(Distance):
         f = flat.detach()
         lowest, mean = f.amin(-1), f @ p
         between = ((target > lowest) & (target < mean)).nonzero().squeeze(-1)
-        loss, push, open_rows = torch.zeros_like(mean), torch.zeros_like(f), []
+        loss, push = torch.zeros_like(mean), torch.zeros_like(f)
         for rows in between.split(self._rows(len(p))):
-            loss[rows], push[rows], solved = largest_loss(self._ball(reference), target - f[rows], p)
-            open_rows.append(rows[~solved])
+            loss[rows], push[rows] = self._losses(f[rows], reference, target)
         found = self._fragility(flat, reference, target, lowest, with_gradient(loss, lambda: -push, flat))
-        left = torch.cat(open_rows) if open_rows else between
-        if len(left):
-            found = found.index_copy(0, left, super().fragility(flat[left], reference, target))
         return found.reshape(values.shape[:-1])
 
     def fragilities(self, values: Tensor, points: Tensor, laws: Tensor, target: float) -> Tensor:
@@ -143,24 +139,31 @@ class MMD(Distance):
         lowest, mean = f.amin(-1), (f * p).sum(-1)
         found = torch.where(target > mean, torch.inf, torch.zeros_like(mean))
         rounding = 2 * ROUNDING * (f.amax(-1) - lowest + mean.abs())
-        alone, open_rows = (target - mean).abs() <= rounding, []
-        ball = self._ball(Reference(points, laws[0]))
+        alone = (target - mean).abs() <= rounding
         for rows in ((target > lowest) & (target < mean) & ~alone).nonzero().squeeze(-1).split(self._rows(n)):
-            found[rows], _, solved = largest_loss(ball, target - f[rows], p[rows])
-            open_rows.append(rows[~solved])
-        for rows in torch.cat(open_rows).split(self._rows(n)) if open_rows else ():
-            found[rows] = self._searched(f[rows], Reference(points, p[rows]), target)
+            found[rows], _ = self._losses(f[rows], Reference(points, p[rows]), target)
         for row in alone.nonzero().squeeze(-1):
             found[row] = self.fragility(f[row], Reference(points, p[row]), target)
         return found.reshape(count, b)
 
-    def _searched(self, f: Tensor, reference: Reference, target: float) -> Tensor:
-        """The fragility (b,) of values (b, n) under weights (b, n), by a search over radii."""
-        lowest, where = f.min(-1)
-        reach = self._ball(reference).to_points(reference.weights).gather(-1, where[:, None]).squeeze(-1)
-        mean = (f * reference.weights).sum(-1)
-        radius = touching(lambda r: self._solve(f, reference, r), mean, lowest, reach, target)
-        return (target - self._solve(f, reference, radius).value) / radius
+    def _losses(self, f: Tensor, reference: Reference, target: float) -> tuple[Tensor, Tensor]:
+        """The loss (b,) per unit of distance of values (b, n) under weights (n,) or (b, n), and minus its derivative.
+
+        Where the quadratic program stays open, close to the mean, its last state is where a search over radii begins.
+        """
+        p, ball = reference.weights, self._ball(reference)
+        loss, push, solved = largest_loss(ball, target - f, p)
+        left = (~solved).nonzero().squeeze(-1)
+        if len(left):
+            values, around = f[left], Reference(reference.points, p if p.ndim == 1 else p[left])
+            lowest, where = values.min(-1)
+            reach = ball.to_points(around.weights).expand_as(values).gather(-1, where[:, None]).squeeze(-1)
+            guess = (1 / push[left].sum(-1)).nan_to_num(nan=1.0).clamp_min(1e-12)
+            mean = (values * around.weights).sum(-1)
+            radius = touching(lambda r: self._solve(values, around, r), mean, lowest, reach, target, guess)
+            worst = self._solve(values, around, radius)
+            loss[left], push[left] = (target - worst.value) / radius, worst.weights / radius[:, None]
+        return loss, push
 
     def ceiling(self, reference: Reference, alpha: float, beta: float, radius: float) -> Ceiling:
         """From what is known about v without solving for it."""

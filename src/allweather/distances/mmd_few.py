@@ -27,7 +27,7 @@ TOLERANCE = 1e-9
 
 def worth_few(values: Tensor) -> bool:
     """Whether the programs of `values` (b, n) are enough to pay for a search of their contexts."""
-    return len(values) >= BATCH and MOST >= values.shape[-1] > 2 * FEW
+    return len(values) >= BATCH and MOST >= values.shape[-1] > 4 * FEW
 
 
 class FewContexts:
