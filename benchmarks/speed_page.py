@@ -29,7 +29,8 @@ def tables(folder: Path = FOLDER) -> dict[str, str]:
 
 def _whole(table: dict[str, Any]) -> str:
     said = ", ".join(f"{name} {number}" for name, number in table["libraries"].items())
-    note = f"{table['title'].capitalize()}. Commit {table['commit']}, {table['date']}, {table['machine']}; {said}."
+    title = table["title"][0].upper() + table["title"][1:]
+    note = f"{title}. Commit {table['commit']}, {table['date']}, {table['machine']}; {said}."
     return f"{markdown(table['columns'], table['rows'])}\n\n{note}"
 
 
