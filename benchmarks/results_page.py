@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from allweather.benchmark.ask_times import Wanted
 from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import check_claims, final_regrets
 from allweather.benchmark.figures import Figure
 from allweather.benchmark.summaries import standard_error
+from allweather.benchmark.tables import Table
 from benchmarks import published_code, stored_runs
 from benchmarks.evidence import filled
 from benchmarks.stored_runs import Record
@@ -40,6 +42,10 @@ SIZES = {
 """Seeds and iterations of the campaigns in the catalogue, which need the papers' data to be built; 0 for a budget."""
 
 
+COMPUTED = {"kde-table2": "samples in (10, 100, 200, 300)", "phi-fig6": "step in (1, 2, 5, 10, 20, 50, 100)"}
+"""Tables that take seconds, and the rows of them that are shown."""
+
+
 def tables(folder: Path = stored_runs.FOLDER) -> dict[str, str]:
     """The generated parts of the page by the name of their place.
 
@@ -52,6 +58,7 @@ def tables(folder: Path = stored_runs.FOLDER) -> dict[str, str]:
     return {
         "campaigns": _campaigns(found, names),
         "figures": "\n\n".join(sections.values()),
+        "computed": "\n\n".join(_computed(name, rows) for name, rows in COMPUTED.items()),
         "published code": _published(published_code.comparisons(found)),
         "missing": _missing(list(sections)),
     }
@@ -102,6 +109,18 @@ def _section(name: str, found: Sequence[Record]) -> str:
     if len(findings):
         parts.append(_findings(findings))
     return "\n\n".join(parts)
+
+
+def _computed(name: str, rows: str) -> str:
+    """A table of the catalogue that is computed as the page is written."""
+    entry = CATALOGUE[name]
+    assert isinstance(entry, Table)
+    table, verdict = entry.build(Wanted())
+    shown = [
+        [f"{each:.4g}" if isinstance(each, float) else str(each) for each in row] for row in table.query(rows).values
+    ]
+    parts = [f"### {name}: {entry.source}", f"Claim: {entry.claim} Command: `allweather reproduce {name}`."]
+    return "\n\n".join([*parts, _markdown([list(table.columns), *shown]), f"{verdict[0].upper()}{verdict[1:]}."])
 
 
 def _regrets(results: pd.DataFrame) -> str:
