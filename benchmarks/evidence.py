@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import calibration, defaults, floor
@@ -53,7 +54,7 @@ def _regret(results: Results) -> str:
             for measure in (0, 1)
         ]
         rows.append([method, str(cells[0].pairs), *map(str, cells)])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _floor(results: Results) -> str:
@@ -63,18 +64,24 @@ def _floor(results: Results) -> str:
     for problem in (*PROBLEMS, None):
         ratios = [str(results.ratio(each, defaults.REFERENCE, "recommended", 0, problem)) for each in methods]
         rows.append([problem or "all", *ratios])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _coverage(found: dict[calibration.Case, list[calibration.Interval]]) -> str:
     table = calibration.printed(found)
     columns = [str(column.header) for column in table.columns]
-    return _markdown([columns, *(list(row) for row in zip(*(column.cells for column in table.columns), strict=True))])
+    return markdown([columns, *(list(row) for row in zip(*(column.cells for column in table.columns), strict=True))])
 
 
-def _markdown(rows: list[list[str]]) -> str:
+def markdown(rows: Sequence[Sequence[str]], align: str = "---:") -> str:
+    """A table in Markdown.
+
+    Args:
+        rows: of cells, the first one the head.
+        align: of all columns but the first.
+    """
     head, *body = rows
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *body]
+    lines = [head, ["---", *[align] * (len(head) - 1)], *body]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 

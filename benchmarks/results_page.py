@@ -14,7 +14,7 @@ from allweather.benchmark.figures import Figure
 from allweather.benchmark.summaries import standard_error
 from allweather.benchmark.tables import Table
 from benchmarks import published_code, stored_runs
-from benchmarks.evidence import filled
+from benchmarks.evidence import filled, markdown
 from benchmarks.stored_runs import Record
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
@@ -88,7 +88,7 @@ def _campaigns(found: Sequence[Record], names: Iterable[str]) -> str:
         hours = sum(each["cpu_s"] for each in own) / 3600
         rows.append([f"`{name}`", _sizes(name), str(len(own)), counts, steps, f"{hours:.2f}", *origins])
     head = ["runs of", "size in the paper", "stored", "seeds", "iterations or trials", "CPU hours"]
-    return _markdown([[*head, "version", "commit", "date", "machine"], *rows])
+    return markdown([[*head, "version", "commit", "date", "machine"], *rows])
 
 
 def _sizes(name: str) -> str:
@@ -120,7 +120,7 @@ def _computed(name: str, rows: str) -> str:
         [f"{each:.4g}" if isinstance(each, float) else str(each) for each in row] for row in table.query(rows).values
     ]
     parts = [f"### {name}: {entry.source}", f"Claim: {entry.claim} Command: `allweather reproduce {name}`."]
-    return "\n\n".join([*parts, _markdown([list(table.columns), *shown]), f"{verdict[0].upper()}{verdict[1:]}."])
+    return "\n\n".join([*parts, markdown([list(table.columns), *shown]), f"{verdict[0].upper()}{verdict[1:]}."])
 
 
 def _regrets(results: pd.DataFrame) -> str:
@@ -138,7 +138,7 @@ def _regrets(results: pd.DataFrame) -> str:
         cells = [_cell(final[each]) if each in final else "" for each in methods]
         rows.append([", ".join(map(str, key)), f"{reached:g}", str(len(final)), *cells])
     head = ["setting", "cost" if by_cost else "iterations", "seeds"]
-    return _markdown([[*head, *methods], *rows])
+    return markdown([[*head, *methods], *rows])
 
 
 def _cell(values: pd.Series) -> str:
@@ -152,7 +152,7 @@ def _findings(findings: pd.DataFrame) -> str:
     for each in findings.itertuples(index=False):
         interval = "" if pd.isna(each.low) else f" ({each.low:.3g} to {each.high:.3g})"
         rows.append([each.claim, each.setting, each.quantity, f"{each.estimate:.3g}{interval}", each.verdict])
-    return _markdown(rows, "---")
+    return markdown(rows, "---")
 
 
 def _published(found: Sequence[published_code.Comparison]) -> str:
@@ -167,19 +167,13 @@ def _published(found: Sequence[published_code.Comparison]) -> str:
             continue
         verdict = "yes" if each.agrees else f"no: {each.reason}"
         rows.append([*keys, *shown, f"{each.difference:.3g}", f"{2 * each.standard_error:.3g}", verdict])
-    return _markdown(rows)
+    return markdown(rows)
 
 
 def _missing(names: Sequence[str]) -> str:
     """Figures and tables without stored runs."""
     absent = [name for name, entry in CATALOGUE.items() if isinstance(entry, Figure) and name not in names]
     return "\n".join(f"- `allweather reproduce {name}` ({CATALOGUE[name].source}): {_sizes(name)}" for name in absent)
-
-
-def _markdown(rows: Sequence[Sequence[str]], align: str = "---:") -> str:
-    head, *body = rows
-    lines = [head, ["---", *[align] * (len(head) - 1)], *body]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def main(arguments: Sequence[str] = ()) -> None:

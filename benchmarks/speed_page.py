@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from benchmarks.evidence import filled
+from benchmarks.evidence import filled, markdown
 from benchmarks.stored_tables import FOLDER
 
 ROOT = Path(__file__).parents[1]
@@ -31,7 +31,7 @@ def _whole(table: dict[str, Any]) -> str:
     said = ", ".join(f"{name} {number}" for name, number in table["libraries"].items())
     title = table["title"][0].upper() + table["title"][1:]
     note = f"{title}. Commit {table['commit']}, {table['date']}, {table['machine']}; {said}."
-    return f"{markdown(table['columns'], table['rows'])}\n\n{note}"
+    return f"{markdown([table['columns'], *table['rows']])}\n\n{note}"
 
 
 def _asks(table: dict[str, Any]) -> str:
@@ -43,7 +43,7 @@ def _asks(table: dict[str, Any]) -> str:
         for row in table["rows"]
         if row[place["data"]] == "100"
     ]
-    return f"{markdown(columns, rows)}\n\n{_measured(table, 'botorch', 'cvxpy')}"
+    return f"{markdown([columns, *rows])}\n\n{_measured(table, 'botorch', 'cvxpy')}"
 
 
 def _worst_cases(table: dict[str, Any]) -> str:
@@ -53,18 +53,12 @@ def _worst_cases(table: dict[str, Any]) -> str:
         ratios.setdefault(row[0], []).append(int(row[table["columns"].index("ratio")].rstrip("x")))
     columns = ["worst cases, 1024 decisions x 64 contexts", "speed-up over a compiled cvxpy program per decision"]
     rows = [[name, f"{min(each)}x to {max(each)}x"] for name, each in ratios.items()]
-    return f"{markdown(columns, rows)}\n\n{_measured(table, 'cvxpy', 'clarabel')}"
+    return f"{markdown([columns, *rows])}\n\n{_measured(table, 'cvxpy', 'clarabel')}"
 
 
 def _measured(table: dict[str, Any], *against: str) -> str:
     said = " and ".join(f"{name} {table['libraries'][name]}" for name in against)
     return f"Measured on {table['date']} at commit {table['commit']} against {said} ({table['machine']})."
-
-
-def markdown(columns: list[str], rows: list[list[str]]) -> str:
-    """A table in Markdown, numbers to the right."""
-    lines = [columns, ["---" if number == 0 else "---:" for number in range(len(columns))], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -16,13 +15,13 @@ from allweather.distances.base import Ceiling, Distance, Worst
 from allweather.distances.cutting_planes import touching
 from allweather.distances.mmd_ball import KernelBall
 from allweather.distances.mmd_bounds import bracketed
+from allweather.distances.mmd_kernels import KERNELS, Kernel, median_distance
 from allweather.distances.mmd_low_rank import TABLE, LowRankBall
 from allweather.distances.mmd_satisficing import largest_loss
 from allweather.distances.mmd_solver import slope_gradient, worst_in_ball
 from allweather.errors import InvalidInput, require, require_number
 from allweather.schedules import Progress
 
-Kernel = Callable[[Tensor, Tensor], Tensor]
 SURROGATE = "surrogate"
 """The name of the surrogate's own kernel."""
 LARGEST = 8
@@ -248,39 +247,7 @@ class MMD(Distance):
     def _scale(self, reference: Reference) -> float:
         if self.lengthscale is not None:
             return self.lengthscale
-        points, weights = _some(reference)
-        distances, pairs = pairwise(points, points), weights[:, None] * weights
-        if bool((weights == weights[0]).all()):
-            return _median(distances, float(pairs[0, 0]))
-        apart = (distances > 0) & (pairs > 0)
-        ordered, order = distances[apart].sort()
-        share = pairs[apart][order].cumsum(0)
-        return float(ordered[(share < share[-1] / 2).sum()]) if len(share) else 1.0
-
-
-def _median(distances: Tensor, weight: float) -> float:
-    """The median of a symmetric table (n, n) of distances, all pairs of which have one weight.
-
-    As `_scale` has it: of an even number of distances, rounding of the sum of weights tells which of the middle two.
-    """
-    below = torch.triu_indices(len(distances), len(distances), 1, device=distances.device)
-    each = distances[below[0], below[1]]  # half of the table, which holds every distance twice
-    each = each[each > 0]
-    if not len(each):
-        return 1.0
-    share = each.new_full((2 * len(each),), weight).cumsum(0)
-    place = int((share < share[-1] / 2).sum())
-    return float(each.kthvalue(place // 2 + 1).values)
-
-
-def _some(reference: Reference) -> Reference:
-    """All contexts, or 2,048 equally likely ones of more: enough for a median of their distances."""
-    points, weights = reference
-    if len(points) <= TABLE:
-        return reference
-    levels = (torch.arange(TABLE, dtype=weights.dtype, device=weights.device) + 0.5) / TABLE
-    chosen = torch.searchsorted(weights.cumsum(0) / weights.sum(), levels).clamp_max(len(points) - 1)
-    return Reference(points[chosen], torch.full_like(levels, 1 / TABLE))
+        return median_distance(reference)
 
 
 def _without_surrogate(remedy: str) -> InvalidInput:
@@ -289,16 +256,4 @@ def _without_surrogate(remedy: str) -> InvalidInput:
     )
 
 
-def rbf(distance: Tensor) -> Tensor:
-    """`exp(-r^2 / 2)`."""
-    return (-0.5 * distance.square()).exp()
-
-
-def matern52(distance: Tensor) -> Tensor:
-    """`(1 + s + s^2 / 3) exp(-s)` with `s = sqrt(5) r`."""
-    s = 5**0.5 * distance
-    return (1 + s + s.square() / 3) * (-s).exp()
-
-
-KERNELS: dict[str, Callable[[Tensor], Tensor]] = {"rbf": rbf, "matern52": matern52}
 _BALLS = WeakTensorKeyDictionary()

@@ -238,7 +238,11 @@ class Anywhere(Transport):
 
     def steepest(self, values: Tensor) -> Tensor | None:
         """By lines from sources to points, where no two of these are in the same place."""
-        return None if self._lines is None else self._lines.steepest(values, self.targets)
+        lines = self._lines
+        if lines is None:
+            return None
+        blocks = values.split(max(1, 2 * TABLE // len(self.points)))
+        return torch.cat([lines.steepest(block, self.targets) for block in blocks])
 
     def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
         """Compare every pair of a source that is not settled and a point."""

@@ -73,12 +73,9 @@ class Wasserstein(Distance):
 
     def _sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """Minus the steepest slope of a line down from a point with mass."""
-        flat, way = values.reshape(-1, values.shape[-1]), Transport.over(reference, float(self.norm))
-        rows = [way.steepest(each) for each in flat.split(self._rows(flat.shape[-1]))]
-        found = [-each for each in rows if each is not None]
-        if len(found) < len(rows):
-            return super()._sensitivity(values, reference)
-        return torch.cat(found).reshape(values.shape[:-1])
+        flat = values.reshape(-1, values.shape[-1])
+        steepest = Transport.over(reference, float(self.norm)).steepest(flat)
+        return super()._sensitivity(values, reference) if steepest is None else -steepest.reshape(values.shape[:-1])
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
         return Transport.over(reference, float(self.norm)).solve(values, reference.weights, radius)

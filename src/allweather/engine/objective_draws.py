@@ -64,8 +64,7 @@ def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor]
     distance, points = objective.distance, few.reference.points
     laws, shift = _laws(few, laws_for(few.objective, DRAWS)), correction(belief, few, decisions)
     with threads(1), torch.no_grad():
-        surrogate, seed = few.averaged or few.surrogate, few.generator.initial_seed()
-        values = surrogate.draws(decisions, points, DRAWS, Generator().manual_seed(seed))
+        values = _functions(few, decisions, DRAWS)
         bounds, drawn = torch.full_like(values[..., 0], torch.inf), torch.full_like(values[..., 0], -torch.inf)
         place, reached = 0, -torch.inf
         for _ in range(len(decisions)):
@@ -82,12 +81,11 @@ def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor]
 
 
 def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int) -> Tensor:
-    seed = belief.generator.initial_seed()
     belief = replace(belief, objective=_with_kernel(belief))
     laws = _laws(belief, shared)
     most = max(1, BLOCK // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
-        return torch.cat([_drawn(belief, rows, laws, count, seed) for rows in decisions.split(most)], dim=1)
+        return torch.cat([_drawn(belief, rows, laws, count) for rows in decisions.split(most)], dim=1)
 
 
 def _laws(belief: Belief, shared: int) -> Tensor:
@@ -96,14 +94,20 @@ def _laws(belief: Belief, shared: int) -> Tensor:
     return belief.laws(shared, _stream(seed))
 
 
-def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, seed: int) -> Tensor:
+def _functions(belief: Belief, decisions: Tensor, count: int) -> Tensor:
+    """Draws (count, b, n) of the function, the same for all decisions and calls."""
+    surrogate, generator = belief.averaged or belief.surrogate, Generator().manual_seed(belief.generator.initial_seed())
+    return surrogate.draws(decisions, belief.reference.points, count, generator)
+
+
+def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int) -> Tensor:
     points, weights = belief.reference
-    surrogate = belief.averaged or belief.surrogate
     with torch.no_grad():
-        generator = Generator().manual_seed(seed)
         if type(belief.objective) is Expectation:
+            surrogate = belief.averaged or belief.surrogate
+            generator = Generator().manual_seed(belief.generator.initial_seed())
             return surrogate.mean_draws(decisions, points, laws[torch.arange(count) % len(laws)], count, generator)
-        values = surrogate.draws(decisions, points, count, generator)  # (count, b, n)
+        values = _functions(belief, decisions, count)
         if bool((laws == weights).all()):
             return belief.objective(values, belief.reference)
         return belief.objective.under(values, points, laws)
