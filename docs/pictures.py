@@ -82,7 +82,7 @@ def figures(browser: Browser) -> None:
             page.wait_for_selector(".main-svg")
             page.screenshot(path=IMAGES / f"{name}.png")
             page.close()
-        aw.report.write_report(study, Path(folder) / "report.html")
+        aw.plots.write_report(study, Path(folder) / "report.html")
         page = browser.new_page(viewport={"width": 960, "height": 1200})
         page.goto(f"file://{folder}/report.html")
         page.wait_for_selector(".main-svg")

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
+from allweather._utils.lazy import lazy_names
 from allweather.plots.check import check
 from allweather.plots.comparison import comparison
 from allweather.plots.contexts import contexts
@@ -18,6 +20,10 @@ from allweather.plots.progress import progress
 from allweather.plots.robustness import robustness
 from allweather.plots.slices import slices
 
+if TYPE_CHECKING:
+    from allweather.plots.report import report_html, write_report
+
+__getattr__, __dir__ = lazy_names(__name__, {"report": "report_html write_report"})
 STUDY_FIGURES: Mapping[str, Callable[..., Picture]] = MappingProxyType(
     {
         "robustness": robustness,
@@ -55,6 +61,8 @@ __all__ = [
     "policy",
     "profile",
     "progress",
+    "report_html",
     "robustness",
     "slices",
+    "write_report",
 ]
