@@ -11,7 +11,12 @@ from allweather.surrogates.gram import Gram
 from allweather.surrogates.kernels import Factor
 from allweather.surrogates.model import joint
 
-SURROGATES = [GP(), GP("matern", outputscale="fit"), GP("matern", outputscale="fit", draws=6)]
+SURROGATES = [
+    GP(),
+    GP("matern", outputscale="fit"),
+    GP("matern", outputscale="fit", draws=6),
+    GP("matern-columns", outputscale="fit", draws=6),
+]
 
 
 def dense(posterior, decision, contexts, weights):

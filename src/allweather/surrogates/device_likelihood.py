@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from allweather.surrogates.kernels import SMOOTHNESS, Factor, squared_distances
+from allweather.surrogates.kernels import Factor, squared_distances
 from allweather.surrogates.linear_algebra import cholesky_root
 
 
@@ -42,10 +41,9 @@ def minus_log_likelihood(
         mean: the prior's constant mean.
     """
     natural = np.exp(logarithms)
-    factor, (t, d) = Factor(SMOOTHNESS[family]), points.shape
-    ends = [d] if factor.nu == math.inf else [split, d]
+    factor, (t, d) = Factor.named(family), points.shape
     scaled = points / torch.from_numpy(natural[:d]).to(points.device)
-    halves = [scaled[:, low:high] for low, high in pairwise([0, *ends])]
+    halves = [scaled[:, group] for group in factor.groups(split, d)]
     apart = [squared_distances(half, half) for half in halves]
     covariance = natural[d] * math.prod((factor.of(each) for each in apart), start=torch.ones_like(apart[0]))
     noisy = covariance.clone()

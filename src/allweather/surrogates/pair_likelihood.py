@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from allweather.surrogates.device_likelihood import Likelihood
-from allweather.surrogates.kernels import SMOOTHNESS
+from allweather.surrogates.kernels import Factor
 from allweather.surrogates.linear_algebra import cholesky
 
 
@@ -56,12 +55,11 @@ class Pairs:
         points: np.ndarray,  # (t, d)
     ) -> Pairs:
         """The pairs of joint points, whose first `split` columns are decisions; an RBF kernel needs no split."""
-        (t, d), nu = points.shape, SMOOTHNESS[family]
-        ends = [d] if nu == math.inf else sorted({split, d})
+        (t, d), factor = points.shape, Factor.named(family)
         one, other = np.triu_indices(t, 1)
-        columns = [slice(low, high) for low, high in pairwise([0, *ends]) if high > low]
+        columns = factor.groups(split, d)
         factors = tuple(((points[one, part] - points[other, part]).T ** 2, part) for part in columns)
-        return cls(nu, t, tuple((np.ascontiguousarray(apart), part) for apart, part in factors), one * t + other)
+        return cls(factor.nu, t, tuple((np.ascontiguousarray(apart), part) for apart, part in factors), one * t + other)
 
     def correlated(self, lengthscales: np.ndarray) -> Correlated:
         """Correlations for lengthscales (d,)."""
