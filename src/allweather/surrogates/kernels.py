@@ -1,9 +1,12 @@
-"""Kernels that are a product of one factor in the decision and one in the context."""
+"""Kernels that are a product of factors: one in the decision and one in the context, or one in each column."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -12,13 +15,21 @@ from torch import Tensor
 
 from allweather.errors import InvalidInput
 
+COLUMNS = "-columns"
+"""Ends the name of a family whose kernels are a product over single columns."""
 SMOOTHNESS = {"rbf": math.inf, "matern32": 1.5, "matern52": 2.5, "matern": 2.5}
-"""The families by name, and how often their samples can be differentiated (Matern's nu)."""
+"""How often samples of a kernel can be differentiated (Matern's nu)."""
+FAMILIES = (*SMOOTHNESS, *(f"{name}{COLUMNS}" for name, nu in SMOOTHNESS.items() if nu < math.inf))
+"""The families by name."""
+
+Numbers = TypeVar("Numbers", Tensor, np.ndarray)
 
 
 @dataclass(frozen=True)
 class Factor:
     """A correlation on scaled points: 1 at distance 0, of one smoothness.
+
+    It is a function of the Euclidean distance, or a product of such functions of single columns.
 
     Example:
         >>> factor = Factor(math.inf)
@@ -27,13 +38,100 @@ class Factor:
     """
 
     nu: float
+    columns: bool = False
+    """Whether it is a product over columns; an RBF is one in either case."""
+
+    @classmethod
+    def named(cls, family: str) -> Factor:
+        """The factor of a family's kernels."""
+        name = family.removesuffix(COLUMNS)
+        return cls(SMOOTHNESS[name], name != family)
+
+    @property
+    def separable(self) -> bool:
+        """Whether a product over columns gives the same however they are split into groups."""
+        return self.columns or self.nu == math.inf
+
+    def groups(self, split: int, d: int) -> list[slice]:
+        """The columns that share a distance, in a kernel of d columns whose first `split` are decisions."""
+        if self.nu == math.inf:
+            return [slice(0, d)]
+        ends = range(d + 1) if self.columns else sorted({0, split, d})
+        return [slice(low, high) for low, high in pairwise(ends)]
 
     def __call__(self, a: Tensor, b: Tensor) -> Tensor:
         """Correlations (..., n, m) of points (..., n, d) and (m, d), divided by their lengthscales before."""
-        return self.of(squared_distances(a, b))
+        if not self.columns:
+            return self.of(squared_distances(a, b))
+        if a.device.type == "cpu" and not (a.requires_grad or b.requires_grad):
+            return torch.from_numpy(self.of_arrays(a.numpy(), b.numpy()))
+        apart = ((a[..., column, None] - b[:, column]).abs() for column in range(a.shape[-1]))
+        return self.product(apart) if a.shape[-1] else a.new_ones(*a.shape[:-1], len(b))
+
+    def of_arrays(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Correlations (..., n, m) of scaled points (..., n, d) and (m, d), without gradient."""
+        return self._with_columns(a, b)[0] if self.columns else self.of_array(squared_distances_of_arrays(a, b))
+
+    def of_differences(self, apart: Tensor) -> Tensor:
+        """Correlations (...,) of scaled points by their differences (..., d)."""
+        if not self.columns:
+            return self.of(apart.square().sum(-1))
+        return self.product(apart.abs().unbind(-1)) if apart.shape[-1] else apart.new_ones(apart.shape[:-1])
+
+    def product(self, distances: Iterable[Tensor]) -> Tensor:
+        """Correlations from the scaled distances in each column, one column at least."""
+        first, *others = (math.sqrt(2 * self.nu) * each for each in distances)
+        shape, total = self._shape(first), first
+        for r in others:
+            shape, total = shape * self._shape(r), total + r
+        return shape * (-total).exp()
+
+    def with_pull(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Correlations (n, m) of scaled points (n, d) and (m, d), and the way back.
+
+        The latter takes the derivatives (n, m) of a sum in the correlations to those (n, d) in the points `a`.
+        """
+        if not self.columns:
+            near, steepness = self.with_steepness(squared_distances_of_arrays(a, b))
+
+            def back(rising: np.ndarray) -> np.ndarray:
+                moved = rising * steepness
+                return np.asarray(moved @ b - moved.sum(1, keepdims=True) * a)
+
+            return near, back
+        near, roots = self._with_columns(a, b)
+
+        def back_by_column(rising: np.ndarray) -> np.ndarray:
+            pull = rising * near
+            moved = [pull * self._log_steepness(r) for r in roots]
+            return np.stack([each @ b[:, i] - each.sum(1) * a[:, i] for i, each in enumerate(moved)], -1)
+
+        return near, back_by_column
+
+    def _with_columns(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Correlations (..., n, m), and for each column `sqrt(2 nu)` times the distances in it."""
+        rate = math.sqrt(2 * self.nu)
+        total, shape, roots = np.zeros((*a.shape[:-1], len(b))), np.ones((*a.shape[:-1], len(b))), []
+        for column in range(a.shape[-1]):
+            r = rate * a[..., column, None] - rate * b[:, column]
+            np.abs(r, out=r)
+            total += r
+            shape *= self._shape(r)
+            roots.append(r)
+        shape *= np.exp(np.negative(total, out=total), out=total)
+        return shape, roots
+
+    def _shape(self, r: Numbers) -> Numbers:
+        """The polynomial that a Matern is besides the exponential."""
+        return 1 + r if self.nu == 1.5 else 1 + r + r * r / 3
+
+    def _log_steepness(self, r: Numbers) -> Numbers:
+        """Minus twice the derivative of the logarithm of a Matern in the squared distance."""
+        linear = 1 + r
+        return 3 / linear if self.nu == 1.5 else 5 / 3 * linear / (linear + r * r / 3)
 
     def of(self, squared: Tensor) -> Tensor:
-        """Correlations at squared distances."""
+        """Correlations at squared distances, in one column where it is a product over columns."""
         if squared.device.type == "cpu" and not squared.requires_grad:  # NumPy's exponential takes half the time
             return torch.from_numpy(self.of_array(squared.numpy()))
         if self.nu == math.inf:
@@ -75,6 +173,9 @@ class Factor:
     def slopes(self, a: Tensor, b: Tensor) -> Tensor:
         """Derivatives (n, m, d) of the correlations in the scaled points `a`."""
         apart = a[:, None, :] - b
+        if self.columns:
+            roots = math.sqrt(2 * self.nu) * apart.abs()
+            return -self.of_differences(apart)[..., None] * self._log_steepness(roots) * apart
         return -self.steepness(apart.square().sum(-1))[..., None] * apart
 
     def _root(self, squared: Tensor) -> Tensor:
@@ -87,8 +188,9 @@ class Factor:
         if self.nu == math.inf:
             return normal
         # A chi-squared variable with 2 nu (odd) degrees of freedom is a sum of that many squares.
-        squares = torch.randn((shape[0], round(2 * self.nu)), generator=generator, dtype=torch.float64).square().sum(-1)
-        return normal * (2 * self.nu / squares).sqrt()[:, None]
+        times = (shape[0], shape[1] if self.columns else 1, round(2 * self.nu))
+        squares = torch.randn(times, generator=generator, dtype=torch.float64).square().sum(-1)
+        return normal * (2 * self.nu / squares).sqrt()
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +198,7 @@ class ProductKernel:
     """`outputscale * kx(decision) * kc(context)`, each factor with a lengthscale per column.
 
     An RBF over all columns is such a product; for Matern the product of two factors is not the Matern of the joint
-    distance.
+    distance. A product of Materns of single columns is such a product too, however the columns are split.
     """
 
     family: str
@@ -110,7 +212,7 @@ class ProductKernel:
     @property
     def factor(self) -> Factor:
         """The correlation both halves use."""
-        return Factor(SMOOTHNESS[self.family])
+        return Factor.named(self.family)
 
     def scaled(self, points: Tensor) -> tuple[Tensor, Tensor]:
         """Joint points (n, d) as scaled decisions and scaled contexts."""
@@ -121,7 +223,7 @@ class ProductKernel:
         """Prior covariances (n, m) of joint points."""
         (xa, ca), (xb, cb) = self.scaled(a), self.scaled(b)
         factor = self.factor
-        if factor.nu == math.inf:  # one exponential instead of two
+        if factor.separable:  # one exponential instead of two
             return self.outputscale * factor(torch.cat([xa, ca], -1), torch.cat([xb, cb], -1))
         return self.outputscale * factor(xa, xb) * factor(ca, cb)
 
@@ -132,14 +234,12 @@ class ProductKernel:
 
     def gpytorch(self) -> Kernel:
         """The same kernel as a GPyTorch module."""
-        d, split = len(self.lengthscales), self.split
-        factor = self.factor
-        whole = factor.nu == math.inf
-        halves = [range(d)] if whole else [half for half in (range(split), range(split, d)) if len(half)]
+        d, factor = len(self.lengthscales), self.factor
         product: Kernel | None = None
-        for columns in halves:
-            active = tuple(columns)
-            kernel = RBFKernel(len(active), active_dims=active) if whole else _matern(factor.nu, active)
+        for columns in factor.groups(self.split, d):
+            active = tuple(range(d)[columns])
+            smooth = factor.nu == math.inf
+            kernel = RBFKernel(len(active), active_dims=active) if smooth else _matern(factor.nu, active)
             kernel.double().lengthscale = self.lengthscales[list(active)]
             product = kernel if product is None else product * kernel
         scaled = ScaleKernel(product).double()
@@ -173,5 +273,15 @@ def squared_distances_of_arrays(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def require_family(name: object, where: str) -> None:
     """Refuse a kernel that is not among ours."""
-    if name not in SMOOTHNESS:
-        raise InvalidInput(f"`{where}` must be one of {', '.join(SMOOTHNESS)}, got {name!r}")
+    if name not in FAMILIES:
+        raise InvalidInput(f"`{where}` must be one of {', '.join(FAMILIES)}, got {name!r}")
+
+
+def over_columns(family: str) -> str:
+    """The family of the same smoothness whose kernels are products over single columns.
+
+    Example:
+        >>> over_columns("matern"), over_columns("matern-columns"), over_columns("rbf")
+        ('matern-columns', 'matern-columns', 'rbf')
+    """
+    return family if Factor.named(family).separable else f"{family}{COLUMNS}"

@@ -11,7 +11,12 @@ from allweather.surrogates.approximations.gram import Gram
 from allweather.surrogates.botorch_model import joint
 from allweather.surrogates.kernels import Factor
 
-SURROGATES = [GP(), GP("matern", outputscale="fit"), GP("matern", outputscale="fit", draws=6)]
+SURROGATES = [
+    GP(),
+    GP("matern", outputscale="fit"),
+    GP("matern", outputscale="fit", draws=6),
+    GP("matern-columns", outputscale="fit", draws=6),
+]
 
 
 def dense(posterior, decision, contexts, weights):

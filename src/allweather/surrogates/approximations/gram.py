@@ -119,10 +119,13 @@ def _half_by_half(
     total = 0.0
     for start in range(0, len(points), rows):
         here = slice(start, start + rows)
-        squared = points[here] @ (-2 * points[start:].T)
-        squared += squares[start:]
-        squared += squares[here, None]
-        block = factor.of_array(np.maximum(squared, 0.0, out=squared))
+        if factor.columns:
+            block = factor.of_arrays(points[here], points[start:])
+        else:
+            squared = points[here] @ (-2 * points[start:].T)
+            squared += squares[start:]
+            squared += squares[here, None]
+            block = factor.of_array(np.maximum(squared, 0.0, out=squared))
         twice = 2 * weights[start:]
         twice[:rows] = weights[here]
         total += float(weights[here] @ (block @ twice))

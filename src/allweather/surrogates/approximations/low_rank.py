@@ -112,7 +112,8 @@ def truncated_roots(
     if points.device.type == "cpu":
         return [_root_at(factor, each, pivots.numpy()) for each in points.numpy()]
     # (m, r, n), one at a time: what is in cache is several times faster.
-    rows = torch.stack([factor.of(_squared(each[None, pivots], each[None])[0]) for each in points])
+    between = factor if factor.columns else lambda a, b: factor.of(_squared(a[None], b[None])[0])
+    rows = torch.stack([between(each[pivots], each) for each in points])
     inner = rows[:, :, pivots]
     inner = inner + JITTER * torch.diag(torch.ones_like(inner[0, 0]))
     roots = torch.linalg.solve_triangular(torch.linalg.cholesky(inner), rows, upper=False).mT
@@ -121,11 +122,15 @@ def truncated_roots(
 
 def _root_at(factor: Factor, points: np.ndarray, pivots: np.ndarray) -> tuple[Tensor, Tensor]:
     """The root (n, r) of the correlations of points (n, d) with these pivots (r,), and the variances (n,) it lacks."""
-    chosen, squares = points[pivots], (points**2).sum(1)
-    squared = (-2 * chosen) @ points.T
-    squared += squares
-    squared += squares[pivots, None]
-    rows = factor.of_array(np.maximum(squared, 0.0, out=squared))  # (r, n)
+    chosen = points[pivots]
+    if factor.columns:
+        rows = factor.of_arrays(chosen, points)  # (r, n)
+    else:
+        squares = (points**2).sum(1)
+        squared = (-2 * chosen) @ points.T
+        squared += squares
+        squared += squares[pivots, None]
+        rows = factor.of_array(np.maximum(squared, 0.0, out=squared))
     inner = rows[:, pivots] + JITTER * np.eye(len(pivots))
     root = dtrsm(1.0, np.linalg.cholesky(inner).T, rows.T, side=1, trans_a=0, lower=0, overwrite_b=1)
     lacking = np.maximum(1 - np.einsum("nr,nr->n", root, root), 0.0)
@@ -148,7 +153,7 @@ def _pivoted(factor: Factor, points: Tensor, limit: int, tolerance: float) -> tu
         variance = float(remaining[pivot])
         if variance <= tolerance:
             break
-        row = factor.of((points - points[pivot]).square().sum(-1))
+        row = factor.of_differences(points - points[pivot])
         if rank:
             row.addmv_(columns[:rank].T, columns[:rank, pivot], alpha=-1)
         columns[rank] = row.div_(variance**0.5)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from torch import Tensor
 
 from allweather._utils.linear_algebra import cholesky, cholesky_root
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import SMOOTHNESS, Factor, squared_distances
+from allweather.surrogates.kernels import Factor, squared_distances
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
@@ -149,10 +148,9 @@ def minus_log_likelihood(
         mean: the prior's constant mean.
     """
     natural = np.exp(logarithms)
-    factor, (t, d) = Factor(SMOOTHNESS[family]), points.shape
-    ends = [d] if factor.nu == math.inf else [split, d]
+    factor, (t, d) = Factor.named(family), points.shape
     scaled = points / torch.from_numpy(natural[:d]).to(points.device)
-    halves = [scaled[:, low:high] for low, high in pairwise([0, *ends])]
+    halves = [scaled[:, group] for group in factor.groups(split, d)]
     apart = [squared_distances(half, half) for half in halves]
     covariance = natural[d] * math.prod((factor.of(each) for each in apart), start=torch.ones_like(apart[0]))
     noisy = covariance.clone()
@@ -214,12 +212,11 @@ class Pairs:
         points: np.ndarray,  # (t, d)
     ) -> Pairs:
         """The pairs of joint points, whose first `split` columns are decisions; an RBF kernel needs no split."""
-        (t, d), nu = points.shape, SMOOTHNESS[family]
-        ends = [d] if nu == math.inf else sorted({split, d})
+        (t, d), factor = points.shape, Factor.named(family)
         one, other = np.triu_indices(t, 1)
-        columns = [slice(low, high) for low, high in pairwise([0, *ends]) if high > low]
+        columns = factor.groups(split, d)
         factors = tuple(((points[one, part] - points[other, part]).T ** 2, part) for part in columns)
-        return cls(nu, t, tuple((np.ascontiguousarray(apart), part) for apart, part in factors), one * t + other)
+        return cls(factor.nu, t, tuple((np.ascontiguousarray(apart), part) for apart, part in factors), one * t + other)
 
     def correlated(self, lengthscales: np.ndarray) -> Correlated:
         """Correlations for lengthscales (d,)."""
