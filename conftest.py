@@ -44,11 +44,9 @@ SLOW = (
     "tests/objectives/test_satisficing.py",
     "tests/plots",
     "tests/problems",
-    "tests/serialization/test_version_1.py",
     "tests/storage/test_session.py",
     "tests/surrogates/test_fourier.py",
     "tests/surrogates/test_paths.py",
-    "tests/test_public_names.py",
 )
 """Places that `--fast` does not even import."""
 collect_ignore = [f"src/allweather/integrations/{name}" for name in MISSING]

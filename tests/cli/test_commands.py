@@ -127,9 +127,9 @@ def test_export_and_import(kiosk, folder):
         "",
         "no JSON",
         "[]",
-        '{"format": "allweather-journal", "version": "9999", "name": "x", "recipe": {}}',
-        '{"format": "allweather-journal", "version": "0001", "name": "x", "recipe": {}}',
-        '{"format": "allweather-journal", "version": "0001", "name": "x", "recipe": {"recipe": {"variables": 3}}}',
+        '{"format": "allweather-journal", "version": "9999", "name": "x", "spec": {}}',
+        '{"format": "allweather-journal", "version": "0001", "name": "x", "spec": {}}',
+        '{"format": "allweather-journal", "version": "0001", "name": "x", "spec": {"spec": {"variables": 3}}}',
     ],
 )
 def test_what_is_no_study_is_not_imported(terminal, folder, text):
@@ -176,7 +176,7 @@ def test_a_study_made_in_python_goes_on_in_the_terminal(terminal):
     study.tell(study.ask(), 3.0, context={"demand": 30})
     asked = terminal("ask", "--json").document["trials"][0]
     assert study.trials()["order"].tolist()[1] == asked["decision"]["order"]
-    assert terminal("show", "--json").document["recipe"]["context"] == {"name": "kde", "samples": 64}
+    assert terminal("show", "--json").document["spec"]["context"] == {"name": "kde", "samples": 64}
     assert terminal("recommend", "--json").document["decision"] == study.recommend().decision
 
 
@@ -192,7 +192,7 @@ def test_a_study_whose_parts_are_code(terminal):
     terminal("tell", 1, 3.5, "--context", "demand=300", code=2)
     terminal("correct", 0, 3.25)
     terminal("show")
-    assert terminal("show", "--json").document["recipe"] is None
+    assert terminal("show", "--json").document["spec"] is None
     terminal("export", "code.jsonl")
     terminal("import", "code.jsonl", "--study", "copy")
     assert study.trials()["value"].tolist()[:1] == [3.25]
@@ -225,12 +225,12 @@ def test_questions(terminal, folder, monkeypatch):
     answers = ["2 bad", "stall", "smaller", "order", "", "", "zero", "0", "100", "kg"]
     answers += ["wood", "d", "choice", "oak, pine", "demand", "context", "integer", "0", "9.5", "9", "", "", "tail"]
     terminal("init", typed="\n".join(answers) + "\n")
-    recipe = Spec.from_toml((folder / "stall.toml").read_text())
-    assert recipe.space == aw.Space(
+    spec = Spec.from_toml((folder / "stall.toml").read_text())
+    assert spec.space == aw.Space(
         order=aw.Real(0, 100), wood=aw.Choice("oak", "pine"), demand=aw.Context(aw.Integer(0, 9))
     )
-    assert recipe.fields["objective"] == {"name": "cvar", "level": 0.2}
-    assert recipe.fields["direction"] == "minimize"
+    assert spec.fields["objective"] == {"name": "cvar", "level": 0.2}
+    assert spec.fields["direction"] == "minimize"
     assert " kg, wood" in terminal("ask").out
     assert "not overwritten" in terminal("init", typed="\n".join(answers) + "\n", code=2).err
 

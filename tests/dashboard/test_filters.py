@@ -51,4 +51,3 @@ def test_specs_without_a_simple_objective():
         own_choice({"objective": {"name": "dro", "distance": {"name": "mmd", "radius": 1, "lengthscale": 2}}}) is None
     )
     assert describe_objective(None) == "mean outcome (default)"
-    assert describe_objective({"version": 1}).startswith("worst mean outcome within a radius")

@@ -270,10 +270,9 @@ def describe_objective(spec: Mapping[str, Any] | None) -> str:
         return choice.describe()
     parts = [f"method {_describe_part(spec['method'])}"] if spec and "method" in spec else []
     parts += [_describe_part(spec["objective"])] if spec and "objective" in spec else []
-    given = spec or {}
-    older = "control" in given or given.get("version") == 1  # these have the defaults of release 0.1
+    controlled = "control" in (spec or {})
     usual = "worst mean outcome within a radius that decreases with the number of contexts"
-    return ", ".join(parts) or f"{usual if older else 'mean outcome'} (default)"
+    return ", ".join(parts) or f"{usual if controlled else 'mean outcome'} (default)"
 
 
 def _describe_part(part: Any) -> str:

@@ -239,7 +239,7 @@ class OpenStudy:
             raise InvalidInput(stored.why_not or "")
         spec = Spec(stored.spec, self.name)
         expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
-        storage = SharedStorage(self._url, **expire, recipe=spec.fields, shared=self.journal, gate=self._gate)
+        storage = SharedStorage(self._url, **expire, spec=spec.fields, shared=self.journal, gate=self._gate)
         return Study(spec.space, **spec.arguments(), storage=storage, name=self.name, existing="stored")
 
     def _cached(self, task: Callable[[Study], Result], key: Hashable) -> Callable[[Study], Result]:

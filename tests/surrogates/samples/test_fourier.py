@@ -6,17 +6,14 @@ from tests.surrogates.samples.test_paths import exact
 from tests.surrogates.tables import table, uniform
 
 from allweather.surrogates import GP
-from allweather.surrogates.samples.fourier import Cosines, Pairs, weight_space
-
-BOTH = [Pairs, Cosines]
+from allweather.surrogates.samples.fourier import Pairs
 
 
-@pytest.mark.parametrize("basis", BOTH)
 @pytest.mark.parametrize("kernel", ["rbf", "matern52", "matern-columns"])
-def test_the_covariance_of_many_samples_is_the_kernel(basis, kernel):
+def test_the_covariance_of_many_samples_is_the_kernel(kernel):
     data = GP(kernel, lengthscales=0.5, noise=0.1).fit(table(5)).data
     points, source = uniform(6, 4, seed=3), torch.Generator().manual_seed(0)
-    features = basis.draw(data, 2048, source)
+    features = Pairs.draw(data, 2048, source)
     weights = torch.randn(4000, features.weights, generator=source, dtype=torch.float64)
     samples = weights @ features.at(points[:, :2], points[:, 2:]).T
     found = samples.T @ samples / len(samples)
@@ -37,10 +34,9 @@ def test_pairs_are_cosine_and_sine_of_the_same_frequencies():
     torch.testing.assert_close(variance, data.kernel.outputscale.expand(3))
 
 
-@pytest.mark.parametrize("basis", BOTH)
-def test_functions_bound_to_contexts_are_the_weighted_features(basis):
+def test_functions_bound_to_contexts_are_the_weighted_features():
     data = GP("matern", lengthscales=0.5, noise=0.1).fit(table(5)).data
-    features = basis.draw(data, 16, torch.Generator().manual_seed(0))
+    features = Pairs.draw(data, 16, torch.Generator().manual_seed(0))
     weights = uniform(3, features.weights)
     decisions, contexts = uniform(4, 2, seed=2), uniform(5, 2, seed=3)
     values = features.functions(weights, contexts)(decisions)
@@ -48,10 +44,10 @@ def test_functions_bound_to_contexts_are_the_weighted_features(basis):
     torch.testing.assert_close(values, (weights @ joint.T).reshape(3, 4, 5))
 
 
-def spread(posterior, features, pairs, decisions, contexts, draws=40, each=25):
+def spread(posterior, features, decisions, contexts, draws=40, each=25):
     """The standard deviation of samples relative to the exact posterior's, averaged over points."""
     source = torch.Generator().manual_seed(0)
-    drawn = [posterior.fourier_paths(contexts, each, source, features, pairs)(decisions) for _ in range(draws)]
+    drawn = [posterior.fourier_paths(contexts, each, source, features)(decisions) for _ in range(draws)]
     within = torch.stack([block.flatten(1).var(0) for block in drawn]).mean(0).sqrt()
     _, covariance = exact(posterior, decisions, contexts)
     return float((within / covariance.diagonal().sqrt()).mean())
@@ -60,32 +56,19 @@ def spread(posterior, features, pairs, decisions, contexts, draws=40, each=25):
 def test_few_weights_starve_the_variance():
     posterior = GP(lengthscales=0.3, noise=1e-3).fit(table(200))
     where = uniform(3, 2, seed=11), uniform(2, 2, seed=12)
-    ratios = [spread(posterior, features, True, *where) for features in (64, 128, 512)]
+    ratios = [spread(posterior, features, *where) for features in (64, 128, 512)]
     assert ratios[0] < ratios[1] < ratios[2]
     assert ratios[0] < 0.5
-    # Pairs have twice as many weights as single cosines of as many frequencies.
-    assert spread(posterior, 128, False, *where) < ratios[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pairs", [True, False])
-def test_with_many_features_both_samplers_agree(pairs):
+def test_with_many_features_samples_are_those_of_the_posterior():
     posterior = GP(lengthscales=0.6, noise=0.1).fit(table(20))
     decisions, contexts = uniform(3, 2, seed=11), uniform(2, 2, seed=12)
     source = torch.Generator().manual_seed(0)
     drawn = torch.cat(
-        [posterior.fourier_paths(contexts, 1, source, 2048, pairs)(decisions).reshape(1, -1) for _ in range(600)]
+        [posterior.fourier_paths(contexts, 1, source, 2048)(decisions).reshape(1, -1) for _ in range(600)]
     )
     mean, covariance = exact(posterior, decisions, contexts)
     assert ((drawn.mean(0) - mean).abs() < 6 * (covariance.diagonal() / 600).sqrt() + 0.02).all()
     assert ((drawn.var(0) / covariance.diagonal()).mean() - 1).abs() < 0.2
-
-
-def test_single_cosines_sample_as_before():
-    """Studies of version 1 go on with this sampler: its numbers must not change."""
-    posterior = GP(lengthscales=0.4, noise=0.1).fit(table(10))
-    contexts, decisions = uniform(2, 2, seed=12), uniform(2, 2, seed=11)
-    source = torch.Generator().manual_seed(5)
-    found = weight_space(posterior.data, posterior.targets, contexts, 1, source, 32, pairs=False)(decisions)
-    expected = [[[1.550240371, 2.533323567], [1.282572127, 2.498793891]]]
-    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64), rtol=1e-6, atol=1e-6)

@@ -86,12 +86,10 @@ class InducingPosterior(ProductPosterior):
         low_rank = pivoted(kernel, told.points, LACKING * least, MOST)
         return _conditioned(fitted, kernel, told, low_rank, variances)
 
-    def fourier_paths(
-        self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
-    ) -> Paths:
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples of Bayesian linear regression on random Fourier features, given all outcomes."""
         all_data = replace(self.data, points=self._all.points, variances=self._all.variances)
-        return weight_space(all_data, self._all.targets, contexts, count, generator, features, pairs)
+        return weight_space(all_data, self._all.targets, contexts, count, generator, features)
 
     def given(self, points: Tensor, values: Tensor | None = None) -> InducingPosterior:
         """The posterior with further outcomes, which are added exactly."""

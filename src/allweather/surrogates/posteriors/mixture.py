@@ -39,13 +39,9 @@ class MixturePosterior(Posterior):
         """Each sample has hyperparameters of its own."""
         return self._sampled(lambda part, n: part.paths(contexts, n, generator, features), count, generator)
 
-    def fourier_paths(
-        self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
-    ) -> Paths:
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Each sample has hyperparameters of its own."""
-        return self._sampled(
-            lambda part, n: part.fourier_paths(contexts, n, generator, features, pairs), count, generator
-        )
+        return self._sampled(lambda part, n: part.fourier_paths(contexts, n, generator, features), count, generator)
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the parts, as many of each, in no order."""

@@ -115,11 +115,9 @@ class ProductPosterior(Posterior):
         """Samples by Matheron's rule: O(t) per decision, whatever n is."""
         return matheron(self.data, self.targets, contexts, count, generator, features, weights)
 
-    def fourier_paths(
-        self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
-    ) -> Paths:
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples of Bayesian linear regression on random Fourier features."""
-        return weight_space(self.data, self.targets, contexts, count, generator, features, pairs)
+        return weight_space(self.data, self.targets, contexts, count, generator, features)
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the joint posterior of each decision's contexts, the same random numbers for all decisions.

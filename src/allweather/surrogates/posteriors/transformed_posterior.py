@@ -55,11 +55,9 @@ class TransformedPosterior(Posterior):
         paths = self.inner.paths(contexts, count, generator, features)
         return lambda decisions: self.back(paths(decisions))
 
-    def fourier_paths(
-        self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
-    ) -> Paths:
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples of transformed outcomes, brought back."""
-        paths = self.inner.fourier_paths(contexts, count, generator, features, pairs)
+        paths = self.inner.fourier_paths(contexts, count, generator, features)
         return lambda decisions: self.back(paths(decisions))
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:

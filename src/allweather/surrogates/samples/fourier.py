@@ -14,39 +14,7 @@ from torch import Generator, Tensor
 
 from allweather.surrogates.base import Paths
 from allweather.surrogates.posteriors.field import Data
-from allweather.surrogates.samples.paths import Waves, weighted
-
-
-class Cosines(NamedTuple):
-    """Cosines with random phases, one weight for each frequency."""
-
-    waves: Waves
-
-    @property
-    def weights(self) -> int:
-        """Number of weights."""
-        return len(self.waves.phase)
-
-    @classmethod
-    def draw(cls, data: Data, features: int, generator: Generator) -> Cosines:
-        """Draw the features of a kernel.
-
-        Args:
-            data: the posterior whose kernel is approximated.
-            features: number of frequencies.
-            generator: the source of randomness.
-        """
-        return cls(Waves.draw(data, features, generator))
-
-    def at(self, decisions: Tensor, contexts: Tensor) -> Tensor:
-        """(t, weights) the features at joint points, given as decisions (t, d_x) and contexts (t, d_c)."""
-        product = self.waves.of_decisions(decisions) * self.waves.of_contexts(contexts)
-        return product.reshape(len(decisions), 2, self.weights).sum(1)
-
-    def functions(self, weights: Tensor, contexts: Tensor) -> Paths:
-        """The functions with weights (samples, weights), bound to contexts (n, d_c)."""
-        product = weighted(weights.repeat(1, 2), self.waves.of_contexts(contexts).T.contiguous())
-        return lambda decisions: product(self.waves.of_decisions(decisions))
+from allweather.surrogates.samples.paths import Waves
 
 
 class Pairs(NamedTuple):
@@ -94,7 +62,6 @@ def weight_space(
     count: int,
     generator: Generator,
     features: int = 1024,
-    pairs: bool = True,
 ) -> Paths:
     """`count` samples of Bayesian linear regression on random Fourier features, bound to contexts (n, d_c).
 
@@ -108,9 +75,8 @@ def weight_space(
         count: of samples.
         generator: of random numbers.
         features: number of frequencies.
-        pairs: whether each frequency has a cosine and a sine, and two weights, or one cosine of random phase.
     """
-    basis: Pairs | Cosines = (Pairs if pairs else Cosines).draw(data, features, generator)
+    basis = Pairs.draw(data, features, generator)
     device = data.points.device
     weights = torch.randn(count, basis.weights, generator=generator, dtype=torch.float64).to(device)
     split = data.kernel.split
