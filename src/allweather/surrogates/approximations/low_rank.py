@@ -16,7 +16,7 @@ import torch
 from scipy.linalg.blas import dtrsm
 from torch import Tensor
 
-from allweather.surrogates.kernels import Factor
+from allweather._utils.matern import Matern
 
 TOLERANCE, JITTER = 1e-13, 1e-9
 """Of a covariance, relative to the prior variance; and what is added to that of pivots chosen for other scalings."""
@@ -61,7 +61,7 @@ class Skeletons(NamedTuple):
         return Skeleton(torch.from_numpy(self.order[:kept].astype(np.int64)), torch.from_numpy(spread))
 
 
-def pivoted_root(factor: Factor, points: Tensor, limit: int) -> Tensor | None:
+def pivoted_root(factor: Matern, points: Tensor, limit: int) -> Tensor | None:
     """A matrix (n, r), r at most `limit`, whose rows have the correlations of the points as inner products.
 
     Cholesky with the largest remaining variance as pivot; None where `limit` columns do not suffice.
@@ -69,15 +69,15 @@ def pivoted_root(factor: Factor, points: Tensor, limit: int) -> Tensor | None:
     Example:
         >>> import math
         >>> points = torch.linspace(0, 1, 50, dtype=torch.float64)[:, None]
-        >>> root = pivoted_root(Factor(math.inf), points, 50)
-        >>> root.shape[1] < 12, torch.allclose(root @ root.T, Factor(math.inf)(points, points), atol=1e-12)
+        >>> root = pivoted_root(Matern(math.inf), points, 50)
+        >>> root.shape[1] < 12, torch.allclose(root @ root.T, Matern(math.inf)(points, points), atol=1e-12)
         (True, True)
     """
     root, remaining = truncated_root(factor, points, limit)
     return root if float(remaining.max()) <= TOLERANCE else None
 
 
-def truncated_root(factor: Factor, points: Tensor, limit: int, tolerance: float = TOLERANCE) -> tuple[Tensor, Tensor]:
+def truncated_root(factor: Matern, points: Tensor, limit: int, tolerance: float = TOLERANCE) -> tuple[Tensor, Tensor]:
     """As `pivoted_root`, but as good as `limit` columns can be: the root (n, r), and the variances (n,) it lacks.
 
     Args:
@@ -91,7 +91,7 @@ def truncated_root(factor: Factor, points: Tensor, limit: int, tolerance: float 
 
 
 def truncated_roots(
-    factor: Factor, points: Tensor, limit: int, tolerance: float = TOLERANCE
+    factor: Matern, points: Tensor, limit: int, tolerance: float = TOLERANCE
 ) -> list[tuple[Tensor, Tensor]]:
     """Roots (n, r) of several scalings of the same points, and the variances (n,) that each lacks.
 
@@ -105,7 +105,7 @@ def truncated_roots(
 
     Example:
         >>> points = torch.linspace(0, 1, 50, dtype=torch.float64)[:, None] * torch.tensor([1.0, 3.0])[:, None, None]
-        >>> [(root.shape, bool(lacking.max() < 1e-4)) for root, lacking in truncated_roots(Factor(2.5), points, 12)]
+        >>> [(root.shape, bool(lacking.max() < 1e-4)) for root, lacking in truncated_roots(Matern(2.5), points, 12)]
         [(torch.Size([50, 12]), True), (torch.Size([50, 12]), False)]
     """
     *_, pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance)  # distances from 0 grow as all others
@@ -120,7 +120,7 @@ def truncated_roots(
     return list(zip(roots, (1 - roots.square().sum(-1)).clamp_min(0), strict=True))
 
 
-def _root_at(factor: Factor, points: np.ndarray, pivots: np.ndarray) -> tuple[Tensor, Tensor]:
+def _root_at(factor: Matern, points: np.ndarray, pivots: np.ndarray) -> tuple[Tensor, Tensor]:
     """The root (n, r) of the correlations of points (n, d) with these pivots (r,), and the variances (n,) it lacks."""
     chosen = points[pivots]
     if factor.columns:
@@ -143,7 +143,7 @@ def _squared(a: Tensor, b: Tensor) -> Tensor:
     return torch.baddbmm(lengths, a, b.mT, alpha=-2).clamp_min_(0)
 
 
-def _pivoted(factor: Factor, points: Tensor, limit: int, tolerance: float) -> tuple[Tensor, Tensor, Tensor]:
+def _pivoted(factor: Matern, points: Tensor, limit: int, tolerance: float) -> tuple[Tensor, Tensor, Tensor]:
     """The truncated root (n, r), the variances (n,) it lacks, and its pivots (r,)."""
     n = len(points)
     remaining, columns = points.new_ones(n), points.new_empty(limit, n)
@@ -163,7 +163,7 @@ def _pivoted(factor: Factor, points: Tensor, limit: int, tolerance: float) -> tu
     return columns[: len(pivots)].T.contiguous(), remaining.clamp_min(0), torch.tensor(pivots)
 
 
-def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:
+def skeletons(factor: Matern, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:
     """Which contexts determine the posterior variance at all others.
 
     Args:

@@ -13,9 +13,9 @@ import torch
 from scipy.special import ndtri
 from torch import Tensor
 
+from allweather._utils.matern import Matern
 from allweather.surrogates.gp.hyperparameter_fit import Evidence, log_bounds
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import Factor
 
 PROPOSALS = 256
 DEGREES = 5.0
@@ -119,7 +119,7 @@ def _mean_deviations(evidence: Evidence, logarithms: np.ndarray) -> np.ndarray:
 
 def _correlations(evidence: Evidence, lengthscales: Tensor) -> Tensor:
     """(m, t, t) for lengthscales (m, d)."""
-    factor, d = Factor.named(evidence.family), evidence.points.shape[1]
+    factor, d = Matern.named(evidence.family), evidence.points.shape[1]
     product: Tensor | float = 1.0
     for group in factor.groups(evidence.split, d):
         squared = torch.zeros(len(lengthscales), *2 * evidence.targets.shape, dtype=torch.float64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from allweather.surrogates.kernels import Factor
+from allweather._utils.matern import Matern
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,7 +36,7 @@ class Weighted(NamedTuple):
 class Quadrature:
     """The upper confidence bound of one weighted mean, as a function of decisions, on the CPU."""
 
-    factor: Factor
+    factor: Matern
     lengthscales: np.ndarray
     """(d_x,)"""
     decisions: np.ndarray
