@@ -16,6 +16,7 @@ import torch
 from scipy.linalg.blas import dtrsm
 from torch import Tensor
 
+from allweather._utils.linear_algebra import PivotedCholesky, pivoted_cholesky
 from allweather._utils.matern import Matern
 
 TOLERANCE, JITTER = 1e-13, 1e-9
@@ -86,8 +87,8 @@ def truncated_root(factor: Matern, points: Tensor, limit: int, tolerance: float 
         limit: the largest number of columns.
         tolerance: columns are added until every point lacks less variance than this.
     """
-    root, lacking, _ = _pivoted(factor, points, limit, tolerance)
-    return root, lacking
+    found = _pivoted(factor, points, limit, tolerance)
+    return found.rows.T.contiguous(), found.lacking
 
 
 def truncated_roots(
@@ -108,7 +109,7 @@ def truncated_roots(
         >>> [(root.shape, bool(lacking.max() < 1e-4)) for root, lacking in truncated_roots(Matern(2.5), points, 12)]
         [(torch.Size([50, 12]), True), (torch.Size([50, 12]), False)]
     """
-    *_, pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance)  # distances from 0 grow as all others
+    pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance).pivots  # distances from 0 grow as all others
     if points.device.type == "cpu":
         return [_root_at(factor, each, pivots.numpy()) for each in points.numpy()]
     # (m, r, n), one at a time: what is in cache is several times faster.
@@ -143,24 +144,10 @@ def _squared(a: Tensor, b: Tensor) -> Tensor:
     return torch.baddbmm(lengths, a, b.mT, alpha=-2).clamp_min_(0)
 
 
-def _pivoted(factor: Matern, points: Tensor, limit: int, tolerance: float) -> tuple[Tensor, Tensor, Tensor]:
-    """The truncated root (n, r), the variances (n,) it lacks, and its pivots (r,)."""
-    n = len(points)
-    remaining, columns = points.new_ones(n), points.new_empty(limit, n)
-    pivots: list[int] = []
-    for rank in range(limit):
-        pivot = int(remaining.argmax())
-        variance = float(remaining[pivot])
-        if variance <= tolerance:
-            break
-        row = factor.of_differences(points - points[pivot])
-        if rank:
-            row.addmv_(columns[:rank].T, columns[:rank, pivot], alpha=-1)
-        columns[rank] = row.div_(variance**0.5)
-        remaining.addcmul_(row, row, value=-1)
-        remaining[pivot] = 0
-        pivots.append(pivot)
-    return columns[: len(pivots)].T.contiguous(), remaining.clamp_min(0), torch.tensor(pivots)
+def _pivoted(factor: Matern, points: Tensor, limit: int, tolerance: float) -> PivotedCholesky:
+    """The correlations of points (n, d)."""
+    ones = points.new_ones(len(points))
+    return pivoted_cholesky(lambda pivot: factor.of_differences(points - points[pivot]), ones, limit, tolerance)
 
 
 def skeletons(factor: Matern, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:
