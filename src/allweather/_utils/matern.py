@@ -120,12 +120,12 @@ class Matern:
 
     def shape(self, r: Numbers) -> Numbers:
         """The polynomial that a Matern is besides the exponential."""
-        return 1 + r if self.nu == 1.5 else 1 + r + r * r / 3
+        return 1 + r if self.nu == 1.5 else 1 + r + r**2 / 3
 
     def log_steepness(self, r: Numbers) -> Numbers:
         """Minus twice the derivative of the logarithm of a Matern in the squared distance."""
         linear = 1 + r
-        return 3 / linear if self.nu == 1.5 else 5 / 3 * linear / (linear + r * r / 3)
+        return 3 / linear if self.nu == 1.5 else 5 / 3 * linear / (linear + r**2 / 3)
 
     def of_distances(self, distances: Tensor) -> Tensor:
         """Correlations at distances."""
