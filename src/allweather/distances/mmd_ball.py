@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from allweather._utils.linear_algebra import pivoted_cholesky
 from allweather.errors import InvalidInput
 
 Solver = Callable[..., list[Tensor]]
@@ -251,20 +252,12 @@ def _few_axes(matrix: Tensor) -> tuple[Tensor, Tensor] | None:
 
 
 def columns(column: Callable[[int], Tensor], diagonal: Tensor, tolerance: float, most: int) -> Tensor | None:
-    """B (n, r) with `K - B B'` positive semi-definite and its diagonal at most `tolerance` (pivoted Cholesky).
+    """B (n, r) with `K - B B'` positive semi-definite and its diagonal at most `tolerance`.
 
     None where that takes more than `most` columns.
     """
-    left, root = diagonal.clone(), diagonal.new_empty(most, len(diagonal))
-    for count in range(most):
-        largest, pivot = left.max(0)
-        if largest <= tolerance:
-            return root[:count].T.contiguous()
-        found = column(int(pivot)) - root[:count, pivot] @ root[:count]
-        root[count] = found / largest.sqrt()
-        left = (left - root[count].square()).clamp_min(0)
-        left[pivot] = 0.0
-    return None
+    found = pivoted_cholesky(column, diagonal, most, tolerance)
+    return found.rows.T.contiguous() if float(found.lacking.max()) <= tolerance else None
 
 
 def total(a: Tensor) -> Tensor:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from allweather._utils.matern import Matern
 from allweather._utils.tensors import pairwise
 from allweather.contexts import Reference
 from allweather.distances.mmd_low_rank import TABLE
@@ -14,18 +15,8 @@ from allweather.distances.mmd_low_rank import TABLE
 Kernel = Callable[[Tensor, Tensor], Tensor]
 
 
-def rbf(distance: Tensor) -> Tensor:
-    """`exp(-r^2 / 2)`."""
-    return (-0.5 * distance.square()).exp()
-
-
-def matern52(distance: Tensor) -> Tensor:
-    """`(1 + s + s^2 / 3) exp(-s)` with `s = sqrt(5) r`."""
-    s = 5**0.5 * distance
-    return (1 + s + s.square() / 3) * (-s).exp()
-
-
-KERNELS: dict[str, Callable[[Tensor], Tensor]] = {"rbf": rbf, "matern52": matern52}
+KERNELS: dict[str, Callable[[Tensor], Tensor]] = {name: Matern.named(name).of_distances for name in ("rbf", "matern52")}
+"""From distances in lengthscales to correlations, by name."""
 
 
 def median_distance(reference: Reference) -> float:

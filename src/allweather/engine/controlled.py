@@ -26,7 +26,7 @@ from allweather.methods.control.rules import Side
 from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.space.constraints import LinearConstraint
-from allweather.surrogates import GP, Posterior
+from allweather.surrogates import Posterior
 from allweather.trials import Row, Trial
 from allweather.trials.history import History
 
@@ -62,10 +62,6 @@ class ControlledEngine:
         fitted_parts = fitted.on(everything, sign, controlled=True)
         self.whole = replace(template, parts=fitted_parts, search=Search(everything.decisions))
         self._simulator = composition.simulator
-        surrogate = self.whole.parts.surrogate
-        fits = isinstance(surrogate, GP) and surrogate.kernel == "rbf"
-        same = 'be GP("rbf") with control sets, which is the same however they split the variables'
-        require(fits, "Study(surrogate=...)", same, surrogate)
         self.rule = control.rule or composition.rule or CostAdaptive()
         self.budget = control.budget
         self.sides: dict[frozenset[str], tuple[Split, Engine]] = {}

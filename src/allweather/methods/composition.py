@@ -100,6 +100,7 @@ class Composition:
         usual = DEFAULTS[PUBLISHED if controlled else self.goal](space)
         context = self.context or usual.context
         surrogate = self.surrogate if isinstance(self.surrogate, Surrogate) else usual.surrogate
+        surrogate = surrogate.over_columns() if controlled else surrogate
         return Parts(
             context=None if not len(space.contexts) or isinstance(context, Ignored) else context.on(space),
             objective=(self.objective or usual.objective).facing(sign),

@@ -249,6 +249,10 @@ class Surrogate(ABC):
         """This recipe for the variables of a space."""
         return self
 
+    def over_columns(self) -> Self:
+        """This recipe where control sets split the columns in several ways: posteriors can be `arranged`."""
+        return self
+
     def facing(self, sign: int) -> Self:
         """This recipe for outcomes times `sign`: -1 where smaller ones are better."""
         return self

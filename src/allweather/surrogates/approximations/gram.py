@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from allweather._utils.cells import cells_of
+from allweather._utils.matern import Matern
 from allweather.surrogates.approximations.low_rank import truncated_root
-from allweather.surrogates.kernels import Factor
 
 DENSE = 2048
 """Up to so many contexts their correlations are kept as a matrix of 32 MiB at most."""
@@ -35,12 +35,12 @@ class Gram:
 
     Example:
         >>> import torch
-        >>> gram = Gram(Factor(2.5), torch.zeros(2, 1, dtype=torch.float64))
+        >>> gram = Gram(Matern(2.5), torch.zeros(2, 1, dtype=torch.float64))
         >>> gram.quadratic(torch.tensor([0.5, 0.5], dtype=torch.float64)).item()
         1.0
     """
 
-    factor: Factor
+    factor: Matern
     contexts: Tensor
     """(n, d_c) divided by the lengthscales."""
 
@@ -89,7 +89,7 @@ class Coarse(NamedTuple):
     @classmethod
     def of(
         cls,
-        factor: Factor,
+        factor: Matern,
         contexts: Tensor,  # (n, d_c)
         anchors: Tensor,  # (t, d_c)
     ) -> Coarse:
@@ -109,7 +109,7 @@ class Coarse(NamedTuple):
 
 
 def _half_by_half(
-    factor: Factor,
+    factor: Matern,
     points: np.ndarray,  # (n, d_c)
     weights: np.ndarray,  # (n,)
 ) -> float:
@@ -119,10 +119,13 @@ def _half_by_half(
     total = 0.0
     for start in range(0, len(points), rows):
         here = slice(start, start + rows)
-        squared = points[here] @ (-2 * points[start:].T)
-        squared += squares[start:]
-        squared += squares[here, None]
-        block = factor.of_array(np.maximum(squared, 0.0, out=squared))
+        if factor.columns:
+            block = factor.of_arrays(points[here], points[start:])
+        else:
+            squared = points[here] @ (-2 * points[start:].T)
+            squared += squares[start:]
+            squared += squares[here, None]
+            block = factor.of_array(np.maximum(squared, 0.0, out=squared))
         twice = 2 * weights[start:]
         twice[:rows] = weights[here]
         total += float(weights[here] @ (block @ twice))

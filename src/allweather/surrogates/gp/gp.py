@@ -21,7 +21,7 @@ from allweather.surrogates.gp.hyperparameter_fit import Evidence
 from allweather.surrogates.gp.known_noise import centre_and_scale, known_variances
 from allweather.surrogates.gp.outcome_transform import PLACES, places_for
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import require_family
+from allweather.surrogates.kernels import over_columns, require_family
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posteriors.leave_one_out import log_predictive_density
 from allweather.surrogates.posteriors.mixture import MixturePosterior
@@ -71,7 +71,11 @@ class GP(Surrogate):
     """
 
     kernel: str = "rbf"
-    """`rbf`, or a product of two Materns: `matern32`, `matern52` (`matern`)."""
+    """`rbf`, or a product of Materns, one of the decision and one of the context: `matern32`, `matern52` (`matern`).
+
+    `matern32-columns` and `matern52-columns` (`matern-columns`) are a product of one Matern per column. With control
+    sets, where each variable may be decision or context, the former stand for the latter.
+    """
     lengthscales: float | Sequence[float] | Mapping[str, float] | None = None
     """In the unit cube: one for all, one per column, or by variable; fitted if not given."""
     outputscale: float | Literal["fit"] | None = None
@@ -120,6 +124,10 @@ class GP(Surrogate):
         if given is not None and not is_number(given):
             require(len(given) == columns, "GP(lengthscales=...)", f"be {columns} numbers, one per column", given)  # type: ignore[arg-type]
         return self
+
+    def over_columns(self) -> Self:
+        """This GP with a Matern per column, in place of one of the decision and one of the context."""
+        return replace(self, kernel=over_columns(self.kernel))
 
     def facing(self, sign: int) -> Self:
         """The same prior for outcomes times `sign`."""

@@ -13,9 +13,9 @@ import torch
 from scipy.special import ndtri
 from torch import Tensor
 
+from allweather._utils.matern import Matern
 from allweather.surrogates.gp.hyperparameter_fit import Evidence, log_bounds
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import SMOOTHNESS, Factor
 
 PROPOSALS = 256
 DEGREES = 5.0
@@ -119,18 +119,15 @@ def _mean_deviations(evidence: Evidence, logarithms: np.ndarray) -> np.ndarray:
 
 def _correlations(evidence: Evidence, lengthscales: Tensor) -> Tensor:
     """(m, t, t) for lengthscales (m, d)."""
-    factor = Factor(SMOOTHNESS[evidence.family])
-    d = evidence.points.shape[1]
-    ends = [d] if factor.nu == math.inf else [evidence.split, d]
+    factor, d = Matern.named(evidence.family), evidence.points.shape[1]
     product: Tensor | float = 1.0
-    start = 0
-    for end in ends:
+    for group in factor.groups(evidence.split, d):
         squared = torch.zeros(len(lengthscales), *2 * evidence.targets.shape, dtype=torch.float64)
-        for column in range(start, end):
+        for column in range(d)[group]:
             values = evidence.points[:, column]
             apart = (values[:, None] - values).square()
             squared += apart / lengthscales[:, column, None, None].square()
-        product, start = product * factor.of(squared), end
+        product = product * factor.of(squared)
     assert isinstance(product, Tensor)
     return product
 

@@ -199,8 +199,12 @@ class MixtureField(Field):
 
     def _near(self, decisions: Tensor) -> Tensor:
         """(k, b, t) the parts' prior covariances with the data as far as the decisions decide them."""
-        apart = (decisions[:, None] - self._points).square()  # (b, t, d_x)
-        squared = torch.einsum("btd,kd->kbt", apart, self._precisions)
+        apart = decisions[:, None] - self._points  # (b, t, d_x)
+        if self._factor.columns and apart.shape[-1]:
+            rates = self._precisions.sqrt().T[..., None, None]  # (d_x, k, 1, 1)
+            distances = (rate * each for each, rate in zip(apart.abs().unbind(-1), rates, strict=True))
+            return self._outputscales[:, None, None] * self._factor.product(distances)
+        squared = torch.einsum("btd,kd->kbt", apart.square(), self._precisions)
         return self._outputscales[:, None, None] * self._factor.of(squared)
 
 

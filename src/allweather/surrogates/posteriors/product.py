@@ -19,7 +19,7 @@ from allweather.surrogates.approximations.low_rank import truncated_root
 from allweather.surrogates.base import ContextKernel, Paths, Posterior
 from allweather.surrogates.gp.known_noise import centre_and_scale, filled, known_variances
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import ProductKernel
+from allweather.surrogates.kernels import ProductKernel, over_columns
 from allweather.surrogates.posteriors.field import Data, ProductField
 from allweather.surrogates.samples.fourier import weight_space
 from allweather.surrogates.samples.joint_draws import RANK, TOLERANCE, Drawn, Noise
@@ -151,14 +151,15 @@ class ProductPosterior(Posterior):
         if data.noise_root is None and len(targets) <= REFACTORISED:
             joint = torch.cat([data.points, points])
             told = Standardised(joint, targets, (data.shift, data.scale), data.variances)
-            return ProductPosterior.conditioned(self.fitted, data.kernel, told)
+            found = ProductPosterior.conditioned(self.fitted, data.kernel, told)
+            return replace(found, data=replace(found.data, order=data.order))
         return replace(self, data=bordered(data, points, believed - expected), targets=targets)
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
-        """The same posterior: an RBF kernel is a product over columns, however they are split."""
+        """The same posterior: a kernel that is a product over columns is one however they are split."""
         data, kernel, columns = self.data, self.data.kernel, list(order)
-        fits = kernel.factor.nu == math.inf
-        require(fits, "GP(kernel=...)", "be rbf where control sets split the variables in several ways", kernel.family)
+        same = f"be a product over columns where they are split in several ways: {over_columns(kernel.family)}"
+        require(kernel.factor.separable, "GP(kernel=...)", same, kernel.family)
         turned = replace(kernel, lengthscales=kernel.lengthscales[columns], split=split)
         return replace(self, data=replace(data, kernel=turned, points=data.points[:, columns], order=tuple(columns)))
 
