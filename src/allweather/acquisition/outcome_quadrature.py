@@ -36,9 +36,9 @@ class QuadratureGain:
         self._belief, thinned = belief, belief.reference.thinned(FEW)
         self._reference = belief.reference if thinned is None else thinned[1]
         self._field = belief.field if thinned is None else belief.field.rough(thinned[0])
-        self._nodes, self._shares = outcome_nodes(nodes)
+        self._nodes, self._shares = (each.to(self._reference.points.device) for each in outcome_nodes(nodes))
         n = len(self._reference.points)
-        self._each = torch.eye(n, dtype=torch.float64)
+        self._each = torch.eye(n, dtype=torch.float64, device=self._reference.points.device)
         with torch.no_grad():
             coming = coming_contexts(belief, belief.weights(compared), contexts)
             self._means = self._field.mean(compared)  # (M, n)

@@ -75,6 +75,12 @@ class WarpedPosterior(Posterior):
         return replace(self, inner=self.inner.arranged(order, split))
 
     @property
+    def order(self) -> tuple[int, ...] | None:
+        """That of the warped outcomes' GP."""
+        order: tuple[int, ...] | None = self.inner.order
+        return order
+
+    @property
     def hyperparameters(self) -> Hyperparameters:
         """Those of the warped outcomes' GP."""
         fitted: Hyperparameters = self.inner.hyperparameters
