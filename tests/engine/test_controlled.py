@@ -13,6 +13,7 @@ import allweather as aw
 from allweather.engine.splits import SplitHistory, left_alone
 from allweather.methods.control.information import Lesson, Plans
 from allweather.methods.control.rules import Side
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 
 SPACE = aw.Space(a=aw.Real(0, 1), b=aw.Real(-1, 1), c=aw.Real(0, 10))
 LAWS = {
@@ -290,6 +291,21 @@ def test_any_kernel_and_model(surrogate, acquisition):
     study = study_of(None, surrogate=SURROGATES[surrogate], acquisition=acquisition, initial=4)
     best = play(study, 7).recommend()
     assert tuple(best.decision) in [(name,) if isinstance(name, str) else name for name in COSTS]
+
+
+@pytest.mark.parametrize("surrogate", ["matern", "averaged", "transformed"])
+def test_information_per_cost_of_any_gp(surrogate):
+    known = SURROGATES.get(surrogate, aw.GP("matern", transform="auto"))
+    study = study_of(None, surrogate=known, initial=4)
+    rows = [{"a": 0.1 * i, "b": -1 + 0.2 * i, "c": (3.0 * i) % 10} for i in range(10)]
+    bent = 9 if surrogate == "transformed" else 1
+    study.add([{**row, "value": -(abs(outcome(row)) ** bent)} for row in rows])
+    listed, posterior = sides(study)
+    assert isinstance(posterior, TransformedPosterior) == (surrogate == "transformed")
+    plans = Plans.of(listed)
+    for side in listed:
+        decisions = torch.full((3, len(side.control.variables)), 0.4, dtype=torch.float64)
+        assert float(Lesson(side.belief, plans, 4)(decisions).min()) > 0
 
 
 def test_a_matern_is_one_per_column_where_control_sets_split_them():

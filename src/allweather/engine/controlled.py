@@ -60,7 +60,8 @@ class ControlledEngine:
         everything = Space(**dict(space.joint))
         fitted = replace(composition, context=None, objective=None, simulator=None)
         fitted_parts = fitted.on(everything, sign, controlled=True)
-        self.whole = replace(template, parts=fitted_parts, search=Search(everything.decisions))
+        search = Search(everything.decisions, device=template.device)
+        self.whole = replace(template, parts=fitted_parts, search=search)
         self._simulator = composition.simulator
         self.rule = control.rule or composition.rule or CostAdaptive()
         self.budget = control.budget
@@ -69,7 +70,7 @@ class ControlledEngine:
             split = Split.of(each, space)
             columns = columns_of(each.variables, space.decisions)
             chosen = None if candidates is None else candidates[:, columns].unique(dim=0)
-            search = Search(split.space.decisions, within(constraints, each), chosen)
+            search = Search(split.space.decisions, within(constraints, each), chosen, device=template.device)
             parts = _for_split(composition, split, space).on(split.space, sign, controlled=True)
             self.sides[each.names] = split, replace(template, parts=parts, search=search)
         if composition.simulator is not None:
@@ -143,6 +144,7 @@ class ControlledEngine:
             split, engine = self.sides[offer.control.names]
             pending = [t for t in history.trials if t.state == "pending" and offer.control.names == set(t.decision)]
             same = split.space.decisions.encode([trial.decision for trial in pending], outside=bool(history.changes))
+            same = same.to(engine.device)
             decision = offer.decision
             rule = engine.parts.simulator
             if rule is not None:  # the same decision may be tried again in another context
@@ -239,7 +241,7 @@ class ControlledEngine:
                 if shared is not None:
                     drawn[shared] = {name: row[name] for name in split.left}
             rows.append(row)
-        return box.encode(rows, outside=bool(history.changes))
+        return box.encode(rows, outside=bool(history.changes)).to(self.whole.device)
 
 
 def _for_split(composition: Composition, split: Split, space: Space) -> Composition:

@@ -168,8 +168,6 @@ class EngineFactory:
         return ControlledOutcomes(engines, outcomes)
 
     def _controlled(self, composition: Composition, control: Control, sign: int) -> ControlledEngine:
-        on_cpu = self.device == "cpu"
-        require(on_cpu, "Study(device=...)", "be cpu where there are control sets", self.device)
         check_simulator(composition, self.space, controlled=True)
         template = self._engine(Composition(), ())
         return ControlledEngine(composition, self.space, control, template, sign, self.limits, self._encoded)

@@ -18,12 +18,11 @@ from torch import Tensor
 
 from allweather.acquisition import Acquisition, Belief
 from allweather.acquisition.expected_maximum import expected_maximum
-from allweather.errors import MOST, InvalidInput, require_count, require_number
+from allweather.errors import MOST, require_count, require_number
 from allweather.methods.control.ledger import Ledger
 from allweather.methods.control.rules import Offer, Rule, Side, best_of_each
-from allweather.surrogates.kernels import ProductKernel
-from allweather.surrogates.posteriors.field import Data
-from allweather.surrogates.posteriors.product import ProductPosterior
+from allweather.surrogates.gp.known_noise import centre_and_scale
+from allweather.surrogates.posteriors.step import Step
 
 RIVALS = 8
 """Number of tried decisions, best under the posterior mean, that are candidates too."""
@@ -52,13 +51,14 @@ class InformationPerCost(Rule):
 
     def choose(self, sides: Sequence[Side], acquisition: Acquisition, ledger: Ledger) -> Offer:
         """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost."""
-        plans = Plans.of(sides)
+        plans, (seen, *_) = Plans.of(sides), (side.belief.observations for side in sides)
+        _, scale = centre_and_scale(seen.values, seen.sds)
         lessons = [Lesson(side.belief, plans, self.contexts) for side in sides]
         quick = [side._replace(search=replace(side.search, raw=32, starts=2, steps=12)) for side in sides]
         offers = best_of_each(quick, lessons)
         best = self.pick(offers, ledger)
         share = float(Fraction(best.control.exact_cost, ledger.dearest))
-        if best.score >= self.threshold * plans.data.scale * share:
+        if best.score >= self.threshold * scale * share:
             return best
         return max(
             best_of_each(sides, acquisition.together([side.belief for side in sides])), key=lambda offer: offer.score
@@ -73,28 +73,25 @@ class InformationPerCost(Rule):
 class Plans:
     """Control sets with values, among which one will be recommended; in the order of columns that was fitted."""
 
-    data: Data
-    kernel: ProductKernel
-    """Of whole points."""
     points: Tensor
     """(z, m, d) each plan's values with contexts that stand for all."""
     weights: Tensor
     """(z, m) the objective's slope in the value at each of them."""
     means: Tensor
     """(z,) the objective under the posterior mean, in the outcome's units."""
-    half: Tensor
-    """(z, t) correlations with the data, whitened."""
+    step: Step
+    """How one outcome moves the means at all these points."""
 
     @classmethod
     def of(cls, sides: Sequence[Side]) -> Plans:
         """Return the best decision of every set under the posterior mean, and the best of those tried."""
-        data, kernel = _whole(sides[0].belief)
         points, weights, means = _side_by_side([_plans(side) for side in sides])
         top = means.argsort(descending=True)[: RIVALS + len(sides)]
         points, weights, means = points[top], weights[top], means[top]
-        with_data = kernel(points.flatten(0, 1), _canonical(data, data.points)).reshape(*points.shape[:2], -1)
-        half = torch.einsum("zm,zmt->zt", weights, with_data) @ data.unroot.T
-        return cls(data, kernel, points, weights, means, half)
+        belief = sides[0].belief
+        back, nothing = _order(belief), points.new_zeros(1, 0)
+        whole = belief.surrogate.arranged(back, len(back)).field(nothing)
+        return cls(points, weights, means, whole.step(points.flatten(0, 1), points.new_ones(1), nothing))
 
 
 class Lesson:
@@ -102,21 +99,17 @@ class Lesson:
 
     def __init__(self, belief: Belief, plans: Plans, contexts: int) -> None:
         reference, source = belief.reference, belief.generator
-        drawn = torch.multinomial(reference.weights, contexts, replacement=True, generator=source)
+        drawn = torch.multinomial(reference.weights.cpu(), contexts, replacement=True, generator=source)
         self._contexts = reference.points[drawn] if reference.points.shape[1] else reference.points[:1]
         self._plans, self._order = plans, _order(belief)
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The knowledge gradient, in the outcome's units."""
-        plans, data = self._plans, self._plans.data
-        b, m = len(decisions), len(self._contexts)
+        plans, b, m = self._plans, len(decisions), len(self._contexts)
         joint = torch.cat([decisions[:, None].expand(b, m, -1), self._contexts.expand(b, m, -1)], -1)
-        points = joint.reshape(b * m, -1)[:, self._order]
-        half = plans.kernel(points, _canonical(data, data.points)) @ data.unroot.T
-        spread = (plans.kernel.outputscale - half.square().sum(-1)).clamp_min(0) + data.noise
-        with_plans = plans.kernel(points, plans.points.flatten(0, 1)).reshape(b * m, *plans.weights.shape)
-        covariance = torch.einsum("bzm,zm->bz", with_plans, plans.weights) - half @ plans.half.T
-        steps = data.scale * covariance / spread.sqrt()[:, None]
+        points = joint.reshape(b * m, -1)[:, torch.tensor(self._order)]
+        moved = plans.step(points)[:, 0].reshape(b * m, *plans.weights.shape)
+        steps = torch.einsum("bzm,zm->bz", moved, plans.weights)
         return expected_maximum(plans.means.expand_as(steps), steps).reshape(b, m).mean(-1)
 
 
@@ -135,8 +128,8 @@ def _plans(side: Side) -> tuple[Tensor, Tensor, Tensor]:
         means = belief.expected(decisions)  # which plan is best is too important for a few contexts
     contexts = thin.reference.points
     k, m = weights.shape
-    joint = torch.cat([decisions[:, None].expand(k, m, -1), contexts.expand(k, m, -1)], -1)[..., _order(belief)]
-    return joint, weights, means
+    joint = torch.cat([decisions[:, None].expand(k, m, -1), contexts.expand(k, m, -1)], -1)
+    return joint[..., torch.tensor(_order(belief))], weights, means
 
 
 def _side_by_side(parts: list[tuple[Tensor, Tensor, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
@@ -150,21 +143,7 @@ def _side_by_side(parts: list[tuple[Tensor, Tensor, Tensor]]) -> tuple[Tensor, T
     return torch.cat(points), torch.cat(weights), torch.cat([means for _, _, means in parts])
 
 
-def _whole(belief: Belief) -> tuple[Data, ProductKernel]:
-    """The posterior's parts, with the kernel of whole points in the order that was fitted."""
-    posterior = belief.surrogate
-    if not isinstance(posterior, ProductPosterior):
-        raise InvalidInput("needs a `GP()` as surrogate", where="InformationPerCost")
-    kernel, back = posterior.data.kernel, _order(belief)
-    return posterior.data, replace(kernel, lengthscales=kernel.lengthscales[back], split=len(back))
-
-
 def _order(belief: Belief) -> list[int]:
     """Where each of the columns that were fitted is among the belief's own."""
-    posterior = belief.surrogate
-    order = posterior.data.order if isinstance(posterior, ProductPosterior) else None
+    order = belief.surrogate.order
     return list(range(belief.observations.joint.shape[1])) if order is None else np.argsort(order).tolist()
-
-
-def _canonical(data: Data, points: Tensor) -> Tensor:
-    return points if data.order is None else points[:, np.argsort(data.order).tolist()]
