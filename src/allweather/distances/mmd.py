@@ -11,8 +11,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from allweather._utils.tensors import ROUNDING, as_tensor, pairwise, with_gradient
 from allweather.contexts import Reference
-from allweather.distances.base import Ceiling, Distance, Worst
-from allweather.distances.cutting_planes import touching
+from allweather.distances.base import Ceiling, Distance, Worst, touching
 from allweather.distances.mmd_ball import KernelBall
 from allweather.distances.mmd_bounds import bracketed
 from allweather.distances.mmd_kernels import KERNELS, Kernel, median_distance

@@ -10,7 +10,7 @@ from torch import Tensor
 from allweather._utils.tensors import ROUNDING, ascending, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.f_divergence import deviation, lowest_on_support, tilt_gradient
+from allweather.distances.divergences.f_divergence import deviation, lowest_on_support, tilt_gradient
 
 STEPS = 20
 """Newton steps at most that correct a price for rounding; one is the rule."""

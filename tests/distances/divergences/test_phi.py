@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from allweather import KL, ChiSquared, InvalidInput, Phi, Progress, Reference, TotalVariation
-from allweather.distances.phi import Function
+from allweather.distances.divergences.phi import Function
 from allweather.testing import DistanceSuite
 
 

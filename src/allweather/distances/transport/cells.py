@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from torch import Tensor
 
 from allweather._utils.cells import cells_of
-from allweather.distances.transport import Transport
+from allweather.distances.transport.worst_plan import Transport
 
 CELL = 48
 """Points of a cell, at most, and half as many at least."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from allweather._utils.tensors import ROUNDING, increasing_root, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.f_divergence import (
+from allweather.distances.divergences.f_divergence import (
     LARGEST_LOG_TILT,
     Function,
     deviation,
@@ -21,7 +21,7 @@ from allweather.distances.f_divergence import (
     require_conjugates,
     tilt_gradient,
 )
-from allweather.distances.phi_newton import Tilted, tilted
+from allweather.distances.divergences.phi_newton import Tilted, tilted
 from allweather.errors import is_number, require
 
 Answer = TypeVar("Answer", bound=tuple[Tensor, ...])

@@ -12,7 +12,7 @@ from torch import Tensor
 from allweather._utils.tensors import pairwise
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.transport import TABLE, Transport
+from allweather.distances.transport.targets import TABLE, transport_over
 from allweather.errors import AllweatherError, is_number, require
 
 
@@ -68,17 +68,17 @@ class Wasserstein(Distance):
         """From the dual: the least price k of a unit of transport at which no plan stays below the target."""
         flat = values.reshape(-1, values.shape[-1])
         lowest = flat.detach().amin(-1)
-        price = Transport.over(reference, float(self.norm)).price(flat, reference.weights, target)
+        price = transport_over(reference, float(self.norm)).price(flat, reference.weights, target)
         return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
 
     def _sensitivity(self, values: Tensor, reference: Reference) -> Tensor:
         """Minus the steepest slope of a line down from a point with mass."""
         flat = values.reshape(-1, values.shape[-1])
-        steepest = Transport.over(reference, float(self.norm)).steepest(flat)
+        steepest = transport_over(reference, float(self.norm)).steepest(flat)
         return super()._sensitivity(values, reference) if steepest is None else -steepest.reshape(values.shape[:-1])
 
     def _solve(self, values: Tensor, reference: Reference, radius: Tensor) -> Worst:
-        return Transport.over(reference, float(self.norm)).solve(values, reference.weights, radius)
+        return transport_over(reference, float(self.norm)).solve(values, reference.weights, radius)
 
 
 def _transport(difference: np.ndarray, costs: np.ndarray) -> float:

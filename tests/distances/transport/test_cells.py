@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from allweather.distances.transport import Anywhere
-from allweather.distances.transport_cells import CELL, Cells
+from allweather.distances.transport.cells import CELL, Cells
+from allweather.distances.transport.targets import AllPairs
 
 SOURCE = torch.Generator().manual_seed(0)
 N = 5 * CELL
@@ -18,7 +18,7 @@ ROUGH = torch.randn(2, N, generator=SOURCE, dtype=torch.float64).round(decimals=
 
 def both(points, weights, norm):
     sources = (weights > 0).nonzero()[:, 0]
-    return [kind(points, sources, norm, (0, 0.0)) for kind in (Cells, Anywhere)]
+    return [kind(points, sources, norm, (0, 0.0)) for kind in (Cells, AllPairs)]
 
 
 @pytest.mark.parametrize("norm", [1.0, 2.0, math.inf])

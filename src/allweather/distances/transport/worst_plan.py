@@ -13,26 +13,62 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
-from allweather._utils.tensors import ROUNDING, argmin, pairwise
-from allweather.contexts import Reference
+from allweather._utils.tensors import ROUNDING, argmin, argsort
 from allweather.distances.base import Worst
-from allweather.distances.plans import Change, Plans
-from allweather.distances.steepest import Lines
 
 STEPS = 10_000
 """Maximum number of plans to look for; beyond it only rounding is left."""
-TABLE = 2**15
-"""Entries of one block of the table of sources and points, small enough to stay in cache."""
-PAIRS = 2**26
-"""Entries that are compared at a time on other devices than the CPU: 512 MiB."""
-KEPT = 2**22
-"""Costs that are kept: 32 MiB. More are computed block by block whenever they are needed."""
+
+
+@dataclass
+class Plans:
+    """Where each source sends its mass, per decision, and what that means."""
+
+    target: Tensor  # (b, s) index of a point
+    value: Tensor  # (b, s) at the target
+    cost: Tensor  # (b, s) of a unit of mass
+
+    def put(self, rows: Tensor, plans: Plans) -> None:
+        """Replace some rows."""
+        self.target[rows], self.value[rows], self.cost[rows] = plans.target, plans.value, plans.cost
+
+    def only(self, rows: Tensor) -> Plans:
+        """Some of the rows."""
+        return Plans(self.target[rows], self.value[rows], self.cost[rows])
+
+    def where(self, chosen: Tensor, other: Plans) -> Plans:
+        """These plans for the chosen sources (b, s), and the other ones for the rest."""
+        mine, theirs = (self.target, self.value, self.cost), (other.target, other.value, other.cost)
+        return Plans(*(torch.where(chosen, a, b) for a, b in zip(mine, theirs, strict=True)))
+
+    def worth(self, price: Tensor, masses: Tensor) -> Tensor:
+        """The expectation (b,) and `price` (b,) times the cost."""
+        return ((self.value + price[:, None] * self.cost) * masses).sum(-1)
+
+
+class Change(NamedTuple):
+    """Where sources change over between two plans, if these hold all their targets."""
+
+    at: Tensor  # (b, s) the multiplier at which each source changes over, -1 where it does not
+    multiplier: Tensor  # (b,) at which the cost passes the radius
+
+    @classmethod
+    def between(cls, near: Plans, far: Plans, masses: Tensor, radius: Tensor) -> Change:
+        """The nearer targets pay where cost is dear: sources with the largest gain per cost go far first."""
+        further = far.cost - near.cost
+        at = torch.where(further > 0, (near.value - far.value).clamp_min(0) / further, -1.0)
+        order = argsort(-at)
+        ordered = at.gather(-1, order)
+        spent = (near.cost * masses).sum(-1, keepdim=True) + (masses * further.clamp_min(0)).gather(-1, order).cumsum(
+            -1
+        )
+        passed = (spent <= radius[:, None]).sum(-1, keepdim=True).clamp_max(at.shape[-1] - 1)
+        return cls(at, ordered.gather(-1, passed).squeeze(-1).clamp_min(0))
 
 
 @dataclass(frozen=True)
@@ -43,19 +79,6 @@ class Transport(ABC):
     sources: Tensor  # (s,) index of the points with mass
     norm: float
     stamp: tuple[int, float]  # of the points when it was made
-
-    @staticmethod
-    def over(reference: Reference, norm: float) -> Transport:
-        """The way to move mass among the reference's points, remembered as long as they live."""
-        points, weights = reference
-        sources = (weights > 0).reshape(-1, len(points)).any(0).nonzero().squeeze(-1)
-        ways: dict[float, Transport] = _WAYS.setdefault(points, {})
-        stamp, way = (points._version, float(points.sum())), ways.get(norm)
-        if way is None or way.stamp != stamp or not torch.equal(way.sources, sources):
-            on = _kind(points, sources)
-            # A copy: what is remembered must not keep the points alive.
-            way = ways[norm] = on(points.clone(), sources, norm, stamp)
-        return way
 
     @abstractmethod
     def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
@@ -187,102 +210,3 @@ def _mixed(
         change = ((values.gather(-1, far.target) - values.gather(-1, near.target)) * masses).sum(-1)
         slope = torch.where(multiplier > 0, change / span, slope)
     return Worst((weights * values.detach()).sum(-1), slope, weights)
-
-
-def _compare(
-    scaled: np.ndarray,  # (b, n) values in units of cost
-    costs: np.ndarray,  # (k, n)
-    open_: np.ndarray,  # (b, k) which sources to look at
-    target: np.ndarray,  # (b, k) where they go: changed
-) -> None:
-    """Find the best target of open sources, one decision at a time, so that the table stays in cache."""
-    table = np.empty_like(costs)
-    counts = open_.sum(-1)
-    for row in np.flatnonzero(counts):
-        if 2 * counts[row] > len(costs):  # to look at all is faster than to pick
-            found = np.add(costs, scaled[row], out=table).argmin(-1)
-            np.copyto(target[row], found, where=open_[row])
-        else:
-            chosen = np.flatnonzero(open_[row])
-            part = np.take(costs, chosen, axis=0, out=table[: len(chosen)])
-            part += scaled[row]
-            target[row, chosen] = part.argmin(-1)
-
-
-class Anywhere(Transport):
-    """Contexts of any dimension: a table of costs, in blocks of sources."""
-
-    @cached_property
-    def _costs(self) -> Tensor | None:
-        """(s, n) of moving a unit from each source to each point, where they are few enough to be kept."""
-        few = len(self.sources) * len(self.points) <= KEPT
-        return pairwise(self.points[self.sources], self.points, self.norm) if few else None
-
-    def costs(self, block: slice) -> Tensor:
-        """(k, n) the costs of some of the sources."""
-        if self._costs is not None:
-            return self._costs[block]
-        return pairwise(self.points[self.sources[block]], self.points, self.norm)
-
-    def units(self, target: Tensor) -> Tensor:
-        """Look the costs up where they are kept."""
-        if self._costs is None:
-            return super().units(target)
-        return self._costs.take(target + torch.arange(len(self.sources), device=target.device) * len(self.points))
-
-    @cached_property
-    def _lines(self) -> Lines | None:
-        if self._costs is None or not self._distinct or len(self.points) < 2:
-            return None
-        return Lines(self._costs, self.sources)
-
-    def steepest(self, values: Tensor) -> Tensor | None:
-        """By lines from sources to points, where no two of these are in the same place."""
-        lines = self._lines
-        if lines is None:
-            return None
-        blocks = values.split(max(1, 2 * TABLE // len(self.points)))
-        return torch.cat([lines.steepest(block, self.targets) for block in blocks])
-
-    def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
-        """Compare every pair of a source that is not settled and a point."""
-        # In units of cost: one addition for every pair.
-        scaled = values / multiplier.clamp_min(1e-300)[:, None]
-        found, n = known.clone(), values.shape[-1]
-        on_cpu = values.device.type == "cpu"
-        size = max(1, (TABLE if on_cpu else PAIRS) // n)
-        for start in range(0, len(self.sources), size):
-            block = slice(start, start + size)
-            costs = self.costs(block)
-            if on_cpu:
-                _compare(scaled.numpy(), costs.numpy(), open_[:, block].numpy(), found[:, block].numpy())
-                continue
-            rows, sources = (each.split(size) for each in open_[:, block].nonzero(as_tuple=True))
-            for row, source in zip(rows, sources, strict=True):
-                found[row, start + source] = (costs[source] + scaled[row]).argmin(-1)
-        return found
-
-    def _shortest(self) -> float:
-        size = max(1, TABLE // len(self.points))
-        least = [
-            torch.where(block > 0, block, torch.inf).amin()
-            for block in (self.costs(slice(start, start + size)) for start in range(0, len(self.sources), size))
-        ]
-        shortest = float(torch.stack(least).amin())
-        return shortest if shortest < float("inf") else 1.0
-
-
-def _kind(points: Tensor, sources: Tensor) -> type[Transport]:
-    """Which way of comparing sources and points is fastest."""
-    if points.shape[1] == 1:
-        from allweather.distances.transport_line import OnLine
-
-        return OnLine
-    if len(sources) * len(points) <= KEPT or points.device.type != "cpu":
-        return Anywhere
-    from allweather.distances.transport_cells import Cells
-
-    return Cells
-
-
-_WAYS = WeakTensorKeyDictionary()

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from allweather import Phi, Reference
-from allweather.distances import phi as module
+from allweather.distances.divergences import phi as module
 
 DIVERGENCES: dict[str, Callable[[float], Phi]] = {
     "kl": lambda radius: Phi(radius, phi=lambda u: torch.special.xlogy(u, u) - u + 1, conjugate=torch.expm1),

@@ -10,7 +10,7 @@ from torch import Tensor
 from allweather._utils.tensors import ROUNDING, increasing_root, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.f_divergence import LARGEST_LOG_TILT, deviation, lowest_on_support, tilt_gradient
+from allweather.distances.divergences.f_divergence import LARGEST_LOG_TILT, deviation, lowest_on_support, tilt_gradient
 
 
 @dataclass(frozen=True)
