@@ -22,9 +22,10 @@ from torch import Tensor
 
 import allweather as aw
 from allweather._utils.timing import threads
-from allweather.distances import interior_point, mmd, mmd_ball, mmd_solver
 from allweather.distances.base import Distance
-from allweather.distances.mmd_kernels import matern52
+from allweather.distances.mmd import ball as kernel_ball
+from allweather.distances.mmd import interior, mmd, worst_case
+from allweather.distances.mmd.kernels import matern52
 from benchmarks.objectives import SPACE, rows
 from benchmarks.stored_tables import show
 
@@ -50,41 +51,42 @@ def _nothing(*_: Any) -> None:
     return None
 
 
-def _relaxed(search: mmd_solver._Search) -> None:
+def _relaxed(search: worst_case._Search) -> None:
     settle = search._settle
     search._settle = _nothing  # type: ignore[method-assign]
     _FULL(search)
     search._settle = settle  # type: ignore[method-assign]
 
 
-def _dense(ball: mmd_ball.KernelBall, diagonal: Tensor) -> mmd_ball.Solver:
-    root = mmd_ball.cholesky(ball.gram + torch.diag_embed(diagonal))
+def _dense(ball: kernel_ball.KernelBall, diagonal: Tensor) -> kernel_ball.Solver:
+    root = kernel_ball.cholesky(ball.gram + torch.diag_embed(diagonal))
     return lambda *b: list(torch.cholesky_solve(torch.stack(b, -1), root).unbind(-1))
 
 
-_FULL = mmd_solver._Search._full_support
+_FULL = worst_case._Search._full_support
 OFF: dict[str, Callable[[], list[Any]]] = {
-    "closed form of full support": lambda: [patch.object(mmd_solver._Search, "_full_support", _relaxed)],
-    "point mass": lambda: [patch.object(mmd_solver._Search, "_point_mass", _nothing)],
-    "straight line": lambda: [patch.object(mmd_solver._Search, "_straight_line", _nothing)],
-    "similar supports": lambda: [patch.object(mmd_solver, "ROWS", -1)],
-    "changing supports": lambda: [patch.object(mmd_solver._Search, "_changing_supports", _nothing)],
-    "few contexts": lambda: [patch.object(interior_point, "worth_few", lambda values: False)],
+    "closed form of full support": lambda: [patch.object(worst_case._Search, "_full_support", _relaxed)],
+    "point mass": lambda: [patch.object(worst_case._Search, "_point_mass", _nothing)],
+    "straight line": lambda: [patch.object(worst_case._Search, "_straight_line", _nothing)],
+    "similar supports": lambda: [patch.object(worst_case, "ROWS", -1)],
+    "changing supports": lambda: [patch.object(worst_case._Search, "_changing_supports", _nothing)],
+    "few contexts": lambda: [patch.object(worst_case, "worth_few", lambda values: False)],
     "support guessed on the way": lambda: [
-        patch(
-            "allweather.distances.interior_state.Step.promising",
+        patch.object(
+            interior.Step,
+            "promising",
             lambda step, ball: (step.gap < 1e-10).squeeze(-1).nonzero().squeeze(-1),
         )
     ],
-    "Newton step of low rank": lambda: [patch.object(mmd_ball.KernelBall, "factor", _dense)],
-    "pairs of columns": lambda: [patch.object(mmd_ball, "PAIRS", 0)],
-    "products of low rank": lambda: [patch.object(mmd_ball.KernelBall, "_root", None)],
-    "few axes": lambda: [patch.object(mmd_ball, "_few_axes", _nothing)],
+    "Newton step of low rank": lambda: [patch.object(kernel_ball.KernelBall, "factor", _dense)],
+    "pairs of columns": lambda: [patch.object(kernel_ball, "PAIRS", 0)],
+    "products of low rank": lambda: [patch.object(kernel_ball.KernelBall, "_root", None)],
+    "few axes": lambda: [patch.object(kernel_ball, "_few_axes", _nothing)],
     "inverse on supports": lambda: [
         patch.object(
-            mmd_ball.KernelBall,
+            kernel_ball.KernelBall,
             "_solve_on",
-            lambda ball, support, sides: mmd_ball._Blocks(ball.gram, support).solve(sides),
+            lambda ball, support, sides: kernel_ball._Blocks(ball.gram, support).solve(sides),
         )
     ],
     "bounds": lambda: [patch.object(mmd.MMD, "ceiling", Distance.ceiling)],

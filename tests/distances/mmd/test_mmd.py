@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from allweather import MMD, InvalidInput, PowerLaw, Reference
-from allweather.distances import mmd
+from allweather.distances.mmd import mmd
 from allweather.schedules import Progress
 from allweather.testing import DistanceSuite
 

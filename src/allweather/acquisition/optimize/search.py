@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 
 from allweather._utils.tensors import as_tensor
+from allweather._utils.warm_starts import warm_starts
 from allweather.acquisition.optimize.bfgs import Climbed, climb
 from allweather.acquisition.optimize.discrete import listed, neighbours
 from allweather.acquisition.optimize.region import Region
 from allweather.acquisition.optimize.scores import Score, Scores, spread_of, starts_among
-from allweather.distances.mmd_supports import warm_starts
 from allweather.errors import require, require_count
 from allweather.space import Box
 from allweather.space.constraints import LinearConstraint

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from allweather.distances.mmd_ball import KernelBall, total
+from allweather.distances.interior_point import predictor_corrector
+from allweather.distances.mmd.ball import KernelBall, total
 
 Solve = Callable[[Tensor], Tensor]
 TOLERANCE = 1e-11
 """Of the duality gap, relative to the squared loss: the relative error of the loss is half of it."""
-ITERATIONS, PATIENCE = 60, 3
+MAX_STEPS, MAX_IDLE = 60, 3
 """Steps at most, and how many may pass without progress: rounding limits it."""
+LEAST_CENTRING, STEP_SHARE = 1e-4, 0.99
+"""Of the predictor and corrector."""
 
 
 def largest_loss(
@@ -44,7 +48,7 @@ def _descended(program: _Program) -> tuple[Tensor, Tensor]:
     """The best w (b, n) of each program, and its gap (b, 1); programs that are solved leave the batch."""
     state, rows = program.start(), torch.arange(len(program.gains), device=program.gains.device)
     best, gap, idle = state.w.clone(), torch.full_like(state.w[:, :1], torch.inf), 0
-    for _ in range(ITERATIONS if len(rows) else 0):
+    for _ in range(MAX_STEPS if len(rows) else 0):
         state = program.stepped(state)
         fresh = program.gap(state)
         better = torch.isfinite(fresh) & (fresh < gap[rows])
@@ -52,7 +56,7 @@ def _descended(program: _Program) -> tuple[Tensor, Tensor]:
         going = gap[rows, 0] > TOLERANCE
         idle = 0 if bool((better[:, 0] & going).any()) else idle + 1
         left = going.nonzero().squeeze(-1)
-        if not len(left) or idle > PATIENCE:
+        if not len(left) or idle > MAX_IDLE:
             break
         if 4 * len(left) < 3 * len(rows):
             rows, program, state = rows[left], program.only(left), _State(state.w[left], state.z[left])
@@ -105,25 +109,10 @@ class _Program:
 
     def stepped(self, state: _State) -> _State:
         """The state after Mehrotra's predictor and corrector."""
-        w, z = state.w, state.z
-        solve = self._factor(z / w)
-        residual = self.gains - self.times(w)
-        mean = total(w * z) / w.shape[-1]
-        u, v = self._direction(solve, state, residual, torch.zeros_like(w))
-        size = _longest(u, v)
-        after = total(w * (1 + size * u) * z * (1 + size * v)) / w.shape[-1]
-        centre = (after / mean).clamp(1e-4, 1) ** 3 * mean - w * u * z * v
-        u, v = self._direction(solve, state, residual, centre)
-        size = 0.99 * _longest(u, v)
-        return _State(w * (1 + size * u), z * (1 + size * v))
+        _, move, size = predictor_corrector(_System(self, state), LEAST_CENTRING, STEP_SHARE)
+        return _State(state.w * (1 + size * move.u), state.z * (1 + size * move.v))
 
-    def _direction(self, solve: Solve, state: _State, residual: Tensor, centre: Tensor) -> tuple[Tensor, Tensor]:
-        """Relative changes of w and z (b, n)."""
-        w, z = state.w, state.z
-        change = solve(residual + centre / w)
-        return change / w, (centre / w - z - z / w * change) / z
-
-    def _factor(self, diagonal: Tensor) -> Solve:
+    def factor(self, diagonal: Tensor) -> Solve:
         """A solver of `(A + diag) x = b`: that of the kernel matrix, corrected for two columns (Woodbury)."""
         inverse = self.ball.factor(diagonal)
         by_ones, by_shift = inverse(self.ones, self.shift)
@@ -140,6 +129,34 @@ class _Program:
         return solve
 
 
-def _longest(u: Tensor, v: Tensor) -> Tensor:
-    """The longest step (b, 1), at most 1, that keeps w and z positive."""
-    return 1 / torch.maximum(-u.amin(-1, keepdim=True), -v.amin(-1, keepdim=True)).clamp_min(1.0)
+class _Direction(NamedTuple):
+    """Relative changes of w and z."""
+
+    u: Tensor  # (b, n)
+    v: Tensor  # (b, n)
+    longest: Tensor  # (b, 1)
+
+
+class _System:
+    """The Newton system of a program at a state."""
+
+    def __init__(self, program: _Program, state: _State) -> None:
+        self.w, self.z = state.w, state.z
+        self.products, self.pairs = state.w * state.z, state.w.shape[-1]
+        self.gap = total(self.products)
+        self.solve = program.factor(state.z / state.w)
+        self.residual = program.gains - program.times(state.w)
+
+    def direction(self, centring: Tensor | None = None, guess: _Direction | None = None) -> _Direction:
+        """Relative changes of w and z that centre w z."""
+        centre = torch.zeros_like(self.w)
+        if centring is not None and guess is not None:
+            centre = centring - self.products * guess.u * guess.v
+        change = self.solve(self.residual + centre / self.w)
+        u, v = change / self.w, (centre / self.w - self.z - self.z / self.w * change) / self.z
+        longest = 1 / torch.maximum(-u.amin(-1, keepdim=True), -v.amin(-1, keepdim=True)).clamp_min(1e-9)
+        return _Direction(u, v, longest)
+
+    def gap_after(self, direction: _Direction, size: Tensor) -> Tensor:
+        """The gap (b, 1) after a step of this size (b, 1)."""
+        return total(self.products * (1 + size * direction.u) * (1 + size * direction.v))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from allweather.distances.mmd_ball import KernelBall, total
+from allweather.distances.mmd.ball import KernelBall, total
 
 TILT = 8.0
 """How much likelier the lowest value becomes than the highest, as a logarithm."""

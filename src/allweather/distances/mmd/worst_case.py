@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from allweather.distances import interior_point
-from allweather.distances.mmd_ball import KernelBall, total
-from allweather.distances.mmd_few import TOLERANCE
-from allweather.distances.mmd_supports import COLD, FAILURES, ROWS, Supports, known_supports
+from allweather.distances.mmd.active_set import COLD, FAILURES, ROWS, Supports, known_supports
+from allweather.distances.mmd.ball import TOLERANCE, KernelBall, total
+from allweather.distances.mmd.few_contexts import FewContexts, worth_few
+from allweather.distances.mmd.interior import minimise
 
 
 def worst_in_ball(
@@ -191,8 +191,13 @@ class _Search:
 
     def _interior(self, rows: Tensor) -> None:
         """Solve some rows by the interior point method."""
+        if worth_few(self.height[rows]):
+            few = FewContexts(self.ball, self.height[rows], self.p[rows], self.radius[rows])
+            few.solve()
+            self.q[rows], self.multiplier[rows] = few.q, few.multiplier
+            rows = rows[~few.solved]
         if len(rows):
-            answer = interior_point.minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
+            answer = minimise(self.ball, self.height[rows], self.p[rows], self.radius[rows])
             self.q[rows], self.multiplier[rows] = answer
 
     def _remember(self, rows: Tensor, known: Supports) -> None:

@@ -18,6 +18,8 @@ from allweather.errors import InvalidInput
 Solver = Callable[..., list[Tensor]]
 PAIRS = 2**23
 """Numbers that products of two columns of the basis may take; where there would be more they are not kept."""
+TOLERANCE = 1e-9
+"""Of the duality gap, relative to the range of a decision's values."""
 SMALL = 192
 """Contexts up to which all axes of the kernel matrix are computed."""
 

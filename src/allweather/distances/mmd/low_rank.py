@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from allweather.distances.mmd_ball import KernelBall, Solver, columns, total
+from allweather.distances.mmd.ball import KernelBall, Solver, columns, total
 from allweather.errors import InvalidInput
 
 TABLE = 2048

@@ -5,7 +5,7 @@ import torch
 
 from allweather import MMD, InvalidInput
 from allweather.contexts import Reference
-from allweather.distances import mmd
+from allweather.distances.mmd import mmd
 
 
 def example(n, empty=0, b=6):

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from allweather.distances.interior_state import State
-from allweather.distances.mmd_ball import KernelBall, Solver, cholesky, total
+from allweather.distances.mmd.ball import TOLERANCE, KernelBall, Solver, cholesky, total
+from allweather.distances.mmd.interior import State
 
 FEW, MOST, BATCH = 24, 512, 768
 """Contexts that a decision goes on with, how many there are at most, and for how many decisions it pays."""
@@ -21,8 +21,6 @@ READY = 0.25
 """Decisions go on with few contexts once their gaps are below this, divided by the number of contexts."""
 STEPS, STEPS_ON_FEW = 30, 15
 """At most."""
-TOLERANCE = 1e-9
-"""Of the duality gap, relative to the range of a decision's values."""
 
 
 def worth_few(values: Tensor) -> bool:

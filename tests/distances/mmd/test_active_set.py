@@ -3,8 +3,9 @@ import pytest
 import torch
 
 from allweather import MMD, Reference
-from allweather.distances import interior_point, mmd_supports
-from allweather.distances.mmd_supports import known_supports, warm_starts
+from allweather._utils.warm_starts import warm_starts
+from allweather.distances.mmd import worst_case
+from allweather.distances.mmd.active_set import known_supports
 
 N = 120
 
@@ -29,12 +30,11 @@ def path(values, steps=40):
 def test_a_walk_has_the_worst_cases_of_each_step_alone(monkeypatch):
     reference, values, distance = problem()
     with monkeypatch.context() as patched:
-        patched.setattr(mmd_supports, "ROWS", -1)
-        patched.setattr("allweather.distances.mmd_solver.ROWS", -1)
+        patched.setattr(worst_case, "ROWS", -1)
         alone = [distance.worst_case(each, reference) for each in path(values)]
     calls = []
-    solver = interior_point.minimise
-    monkeypatch.setattr(interior_point, "minimise", lambda *given: calls.append(len(given[1])) or solver(*given))
+    solver = worst_case.minimise
+    monkeypatch.setattr(worst_case, "minimise", lambda *given: calls.append(len(given[1])) or solver(*given))
     with warm_starts():
         walked = [distance.worst_case(each, reference) for each in path(values)]
     assert sum(calls) <= 3  # the first step, and no more than two others

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from allweather import MMD
-from allweather.distances import mmd, mmd_satisficing
 from allweather.distances.base import Distance
+from allweather.distances.mmd import mmd, satisficing
 
 
 @pytest.mark.parametrize("lengthscale", [0.4, None])
@@ -31,7 +31,7 @@ def test_programs_left_open_are_solved_by_the_search(monkeypatch: pytest.MonkeyP
     laws = torch.full((1, 8), 1 / 8, dtype=torch.float64)
     distance = MMD(0.1, lengthscale=0.4)
     expected = distance.fragilities(values, points, laws, -0.2)
-    solve = mmd_satisficing.largest_loss
+    solve = satisficing.largest_loss
 
     def unsolved(*arguments: object) -> tuple[torch.Tensor, ...]:
         loss, push, solved = solve(*arguments)  # type: ignore[arg-type]

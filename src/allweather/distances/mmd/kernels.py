@@ -9,7 +9,7 @@ from torch import Tensor
 
 from allweather._utils.tensors import pairwise
 from allweather.contexts import Reference
-from allweather.distances.mmd_low_rank import TABLE
+from allweather.distances.mmd.low_rank import TABLE
 
 Kernel = Callable[[Tensor, Tensor], Tensor]
 

@@ -9,17 +9,14 @@ of all contexts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.lapack import dposv
 from torch import Tensor
 
-from allweather.distances.mmd_ball import KernelBall
-from allweather.distances.mmd_few import TOLERANCE
+from allweather._utils.warm_starts import memory
+from allweather.distances.mmd.ball import TOLERANCE, KernelBall
 
 ROWS = 100
 """Larger batches are solved together."""
@@ -169,32 +166,12 @@ class Supports:
         return 4 * EPS * self._largest * multiplier * moved
 
 
-@contextmanager
-def warm_starts() -> Iterator[None]:
-    """Remember worst distributions from one call to the next, until the end.
-
-    Without it nothing is remembered between calls, so that answers do not depend, in their last digits, on what was
-    computed before.
-    """
-    if _SUPPORTS.get() is not None:  # something larger remembers
-        yield
-        return
-    token = _SUPPORTS.set({})
-    try:
-        yield
-    finally:
-        _SUPPORTS.reset(token)
-
-
 def known_supports(ball: KernelBall, law: Tensor) -> Supports:
     """What is remembered of a ball around a law; empty at first."""
-    remembered = _SUPPORTS.get()
-    known = None if remembered is None else remembered.get(ball)
+    remembered = memory()
+    known: Supports | None = None if remembered is None else remembered.get(ball)
     if known is None or not np.array_equal(known.law, law.numpy()):
         known = Supports(ball, law)
         if remembered is not None:
             remembered[ball] = known
     return known
-
-
-_SUPPORTS: ContextVar[dict[KernelBall, Supports] | None] = ContextVar("supports", default=None)

@@ -7,9 +7,10 @@ import torch
 
 from allweather import MMD, Reference
 from allweather._utils.tensors import pairwise
-from allweather.distances import interior_point
-from allweather.distances.mmd_ball import KernelBall, _few_axes
-from allweather.distances.mmd_few import BATCH, FewContexts, worth_few
+from allweather.distances.mmd.ball import KernelBall, _few_axes
+from allweather.distances.mmd.few_contexts import BATCH, FewContexts, worth_few
+from allweather.distances.mmd.interior import minimise
+from allweather.distances.mmd.worst_case import worst_in_ball
 
 
 def _problem(count: int, n: int = 128, seed: int = 0) -> tuple[KernelBall, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -28,7 +29,7 @@ def test_few_contexts_give_the_answers_of_all() -> None:
     ball, values, p, radius = _problem(40)
     few = FewContexts(ball, values, p, radius)
     few.solve()
-    q, multiplier = interior_point.minimise(ball, values, p, radius)
+    q, multiplier = minimise(ball, values, p, radius)
     assert few.solved.double().mean() > 0.8
     torch.testing.assert_close(few.q[few.solved], q[few.solved], rtol=0, atol=1e-7)
     torch.testing.assert_close(few.multiplier[few.solved], multiplier[few.solved], rtol=1e-7, atol=0)
@@ -39,7 +40,8 @@ def test_large_batches_are_solved_to_the_same_accuracy() -> None:
     assert worth_few(values)
     assert not worth_few(values[1:])
     assert not worth_few(values[:, :40])
-    q, multiplier = interior_point.minimise(ball, values, p, radius)
+    q, steepness = worst_in_ball(ball, values, p, radius[:, 0])
+    multiplier = steepness[:, None] / radius
     assert bool((ball.duality_gap(q, multiplier, values, p, radius) < 1e-8).all())
     assert bool((q >= 0).all())
 

@@ -12,12 +12,12 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from allweather._utils.tensors import ROUNDING, as_tensor, pairwise, with_gradient
 from allweather.contexts import Reference
 from allweather.distances.base import Ceiling, Distance, Worst, touching
-from allweather.distances.mmd_ball import KernelBall
-from allweather.distances.mmd_bounds import bracketed
-from allweather.distances.mmd_kernels import KERNELS, Kernel, median_distance
-from allweather.distances.mmd_low_rank import TABLE, LowRankBall
-from allweather.distances.mmd_satisficing import largest_loss
-from allweather.distances.mmd_solver import slope_gradient, worst_in_ball
+from allweather.distances.mmd.ball import KernelBall
+from allweather.distances.mmd.bounds import bracketed
+from allweather.distances.mmd.kernels import KERNELS, Kernel, median_distance
+from allweather.distances.mmd.low_rank import TABLE, LowRankBall
+from allweather.distances.mmd.satisficing import largest_loss
+from allweather.distances.mmd.worst_case import slope_gradient, worst_in_ball
 from allweather.errors import InvalidInput, require, require_number
 from allweather.schedules import Progress
 
