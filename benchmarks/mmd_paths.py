@@ -68,7 +68,7 @@ OFF: dict[str, Callable[[], list[Any]]] = {
     "closed form of full support": lambda: [patch.object(worst_case._Search, "_full_support", _relaxed)],
     "point mass": lambda: [patch.object(worst_case._Search, "_point_mass", _nothing)],
     "straight line": lambda: [patch.object(worst_case._Search, "_straight_line", _nothing)],
-    "similar supports": lambda: [patch.object(worst_case, "ROWS", -1)],
+    "similar supports": lambda: [patch.object(worst_case, "MAX_WARM_DECISIONS", -1)],
     "changing supports": lambda: [patch.object(worst_case._Search, "_changing_supports", _nothing)],
     "few contexts": lambda: [patch.object(worst_case, "worth_few", lambda values: False)],
     "support guessed on the way": lambda: [
@@ -79,7 +79,7 @@ OFF: dict[str, Callable[[], list[Any]]] = {
         )
     ],
     "Newton step of low rank": lambda: [patch.object(kernel_ball.KernelBall, "factor", _dense)],
-    "pairs of columns": lambda: [patch.object(kernel_ball, "PAIRS", 0)],
+    "pairs of columns": lambda: [patch.object(kernel_ball, "MAX_PAIR_ENTRIES", 0)],
     "products of low rank": lambda: [patch.object(kernel_ball.KernelBall, "_root", None)],
     "few axes": lambda: [patch.object(kernel_ball, "_few_axes", _nothing)],
     "inverse on supports": lambda: [

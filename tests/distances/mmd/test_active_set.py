@@ -30,7 +30,7 @@ def path(values, steps=40):
 def test_a_walk_has_the_worst_cases_of_each_step_alone(monkeypatch):
     reference, values, distance = problem()
     with monkeypatch.context() as patched:
-        patched.setattr(worst_case, "ROWS", -1)
+        patched.setattr(worst_case, "MAX_WARM_DECISIONS", -1)
         alone = [distance.worst_case(each, reference) for each in path(values)]
     calls = []
     solver = worst_case.minimise

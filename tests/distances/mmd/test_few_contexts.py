@@ -8,7 +8,7 @@ import torch
 from allweather import MMD, Reference
 from allweather._utils.tensors import pairwise
 from allweather.distances.mmd.ball import KernelBall, _few_axes
-from allweather.distances.mmd.few_contexts import BATCH, FewContexts, worth_few
+from allweather.distances.mmd.few_contexts import MIN_DECISIONS, FewContexts, worth_few
 from allweather.distances.mmd.interior import minimise
 from allweather.distances.mmd.worst_case import worst_in_ball
 
@@ -36,7 +36,7 @@ def test_few_contexts_give_the_answers_of_all() -> None:
 
 
 def test_large_batches_are_solved_to_the_same_accuracy() -> None:
-    ball, values, p, radius = _problem(BATCH)
+    ball, values, p, radius = _problem(MIN_DECISIONS)
     assert worth_few(values)
     assert not worth_few(values[1:])
     assert not worth_few(values[:, :40])

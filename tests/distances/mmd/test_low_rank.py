@@ -24,7 +24,7 @@ def test_the_same_with_and_without_a_table(monkeypatch, kernel, empty):
     lengthscale = 0.4 if kernel == "rbf" else None
     found = []
     for table in (2048, 100):
-        monkeypatch.setattr(mmd, "TABLE", table)
+        monkeypatch.setattr(mmd, "MAX_TABLED_CONTEXTS", table)
         distance = MMD(0.15, lengthscale, kernel)
         again = Reference(reference.points.clone(), reference.weights)  # what was factorised before is of no use
         worst = distance.worst_case(values, again)

@@ -227,4 +227,4 @@ def test_kernels_that_change_do_not_pile_up():
     points, weights = GRID[::8].clone(), torch.full((8,), 1 / 8, dtype=torch.float64)
     for scale in range(1, 40):
         MMD(0.1, kernel=lambda a, b, scale=scale: scale * (-torch.cdist(a, b)).exp()).gram(Reference(points, weights))
-    assert len(mmd._BALLS[points]) <= mmd.LARGEST
+    assert len(mmd._BALLS[points]) <= mmd.MAX_KNOWN_KERNELS

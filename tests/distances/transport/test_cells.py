@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
-from allweather.distances.transport.cells import CELL, Cells
+from allweather.distances.transport.cells import POINTS_PER_CELL, Cells
 from allweather.distances.transport.targets import AllPairs
 
 SOURCE = torch.Generator().manual_seed(0)
-N = 5 * CELL
+N = 5 * POINTS_PER_CELL
 POINTS = torch.rand(N, 2, generator=SOURCE, dtype=torch.float64)
 POINTS[1] = POINTS[0]
 WAVES = torch.stack([(7 * POINTS[:, 0] + k).sin() + (9 * POINTS.prod(1) - k).cos() for k in range(4)])

@@ -102,8 +102,8 @@ def test_costs_that_are_not_kept_give_the_same(monkeypatch):
     points, weights = torch.tensor(source.random((60, 2))), torch.tensor(source.dirichlet(np.ones(60)))
     values = torch.tensor(source.normal(size=(3, 60)))
     kept = Wasserstein(0.1).worst_case(values, Reference(points, weights))
-    monkeypatch.setattr("allweather.distances.transport.targets.KEPT", 0)
-    monkeypatch.setattr("allweather.distances.transport.targets.TABLE", 200)
+    monkeypatch.setattr("allweather.distances.transport.targets.MAX_KEPT_COSTS", 0)
+    monkeypatch.setattr("allweather.distances.transport.targets.BLOCK_ENTRIES", 200)
     computed = Wasserstein(0.1).worst_case(values, Reference(points.clone(), weights))
     for one, other in zip(kept, computed, strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=1e-12)

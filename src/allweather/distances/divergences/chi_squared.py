@@ -12,7 +12,7 @@ from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
 from allweather.distances.divergences.f_divergence import deviation, lowest_on_support, tilt_gradient
 
-STEPS = 20
+MAX_NEWTON_STEPS = 20
 """Newton steps at most that correct a price for rounding; one is the rule."""
 
 
@@ -138,7 +138,7 @@ def _price(
     value rises with t, by half the mass below t times the divergence.
     """
     t = _end_of_line(height, p, target, lowest)
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         gaps = (t - height).clamp_min_(0)
         double = (gaps * p).sum(-1, keepdim=True)
         excess = gaps.div_(double).sub_(1)  # q/p - 1

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 Ratio = Callable[[Tensor], tuple[Tensor, Tensor, Tensor]]
-STEPS, LONGEST, FAR = 60, 1.0, 0.5
-"""At most so many steps, none of which changes theta by more than this as a logarithm; theta waits for the mass."""
-SMALLEST, LARGEST = 1e-4, 1e8
-"""Of theta: smaller ones cost digits, larger ones overflow."""
+MAX_NEWTON_STEPS, MAX_LOG_STEP, MAX_MASS_ERROR = 60, 1.0, 0.5
+"""Above MAX_MASS_ERROR only the mass is corrected; a step changes log theta by MAX_LOG_STEP at most."""
+MIN_THETA, MAX_THETA = 1e-4, 1e8
+"""Smaller tilts cost digits, larger ones overflow: such rows are left to the search."""
 TOLERANCE = 1e-12
 
 
@@ -54,9 +54,9 @@ def tilted(
     mean = (p * height).sum(-1)
     spread = (p * height.square()).sum(-1) - mean.square()
     first = 2 * (mean - goal) / (bend * spread) if priced else (2 * goal / (bend * spread)).sqrt()
-    log = first.nan_to_num(1.0).clamp(SMALLEST, 50.0).log()
+    log = first.nan_to_num(1.0).clamp(MIN_THETA, 50.0).log()
     shift = neutral + log.exp() * mean
-    for _ in range(STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         theta = log.exp()
         arguments = shift[:, None] - theta[:, None] * height
         phi, ratios, curved = (torch.where(p > 0, p * each, 0.0) for each in ratio(arguments))
@@ -72,10 +72,10 @@ def tilted(
             break
         determinant = sums.bend * by_log + theta * sums.lean * by_shift
         moved = (-sums.bend * missed + by_shift * sums.mass) / determinant
-        moved = torch.where(fine | (sums.mass.abs() > FAR), 0.0, moved.clamp(-LONGEST, LONGEST))
+        moved = torch.where(fine | (sums.mass.abs() > MAX_MASS_ERROR), 0.0, moved.clamp(-MAX_LOG_STEP, MAX_LOG_STEP))
         log = log + moved
         shift = torch.where(fine, shift, shift + (log.exp() - theta) * sums.lean / sums.bend - sums.mass / sums.bend)
-    settled = fine & (theta > SMALLEST) & (theta < LARGEST) & torch.isfinite(ratios).all(-1)
+    settled = fine & (theta > MIN_THETA) & (theta < MAX_THETA) & torch.isfinite(ratios).all(-1)
     return Tilted(theta, sums.divergence, ratios / ratios.sum(-1, keepdim=True), curved, settled)
 
 

@@ -16,18 +16,18 @@ from scipy.linalg.lapack import dposv
 from torch import Tensor
 
 from allweather._utils.warm_starts import memory
-from allweather.distances.mmd.ball import TOLERANCE, KernelBall
+from allweather.distances.mmd.ball import GAP_TOLERANCE, KernelBall
 
-ROWS = 100
-"""Larger batches are solved together."""
-COLD = 16
-"""Larger batches, too, where nothing similar is known."""
-KNOWN = 128
-"""Worst distributions that are remembered."""
-CHANGES = 16
-"""Of the support, before another method is tried."""
-FAILURES = 4
-"""Decisions for which that may happen before the rest of a batch is solved together."""
+MAX_WARM_DECISIONS = 100
+"""Larger batches are solved together by the interior point method (`python -m benchmarks mmd_paths`)."""
+MAX_COLD_DECISIONS = 16
+"""The same where no similar decision is known."""
+MAX_KNOWN_STARTS = 128
+"""Worst distributions that are kept as starts."""
+MAX_SUPPORT_CHANGES = 16
+"""Changes of one support before the interior point method takes over."""
+MAX_FAILED_DECISIONS = 4
+"""Decisions of a batch that may fail before the rest is solved by the interior point method."""
 EPS = float(np.finfo(float).eps)
 
 
@@ -92,13 +92,13 @@ class Supports:
 
     def _keep(self, start: Start) -> None:
         self._known.append(start)
-        if len(self._known) > KNOWN:
+        if len(self._known) > MAX_KNOWN_STARTS:
             self._known.pop(0)
 
     def _moved(self, values: np.ndarray, radius: float, support: np.ndarray, q: np.ndarray) -> Answer | None:
         """Go on from a distribution of the ball until no change of its support helps."""
         entered = -1
-        for _ in range(CHANGES):
+        for _ in range(MAX_SUPPORT_CHANGES):
             edge = self._edge(values, radius, support)
             if edge is None:
                 return None
@@ -117,7 +117,7 @@ class Supports:
             reduced = values + multiplier * (q @ self._gram[support] - self._pull)
             lowest, level = int(reduced.argmin()), float(q @ reduced[support])
             rounding = self._rounding(multiplier, support, q)
-            if rounding > TOLERANCE / 1000:  # a tiny ball, whose support it would blur
+            if rounding > GAP_TOLERANCE / 1000:  # a tiny ball, whose support it would blur
                 return None
             if reduced[lowest] >= level - rounding or lowest in support:
                 return self._proven(values, radius, support)
@@ -157,7 +157,7 @@ class Supports:
         reduced = values + multiplier * pull
         slack = (radius**2 - float(q @ pull[support]) + float(self.law @ pull)) / 2
         gap = float(q @ (reduced[support] - reduced.min())) + multiplier * abs(slack)
-        exact = gap - self._rounding(multiplier, support, q) < TOLERANCE and slack > -1e-8 * radius**2
+        exact = gap - self._rounding(multiplier, support, q) < GAP_TOLERANCE and slack > -1e-8 * radius**2
         return Answer(support, q, multiplier) if exact else None
 
     def _rounding(self, multiplier: float, support: np.ndarray, q: np.ndarray) -> float:

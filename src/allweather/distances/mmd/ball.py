@@ -16,11 +16,11 @@ from torch.nn.functional import pad
 from allweather.errors import InvalidInput
 
 Solver = Callable[..., list[Tensor]]
-PAIRS = 2**23
+MAX_PAIR_ENTRIES = 2**23
 """Numbers that products of two columns of the basis may take; where there would be more they are not kept."""
-TOLERANCE = 1e-9
+GAP_TOLERANCE = 1e-9
 """Of the duality gap, relative to the range of a decision's values."""
-SMALL = 192
+FULL_SPECTRUM_CONTEXTS = 192
 """Contexts up to which all axes of the kernel matrix are computed."""
 
 
@@ -157,7 +157,7 @@ class KernelBall:
             dense = cholesky(self.gram + torch.diag_embed(diagonal))
             return lambda *b: list(torch.cholesky_solve(torch.stack(b, -1), dense).unbind(-1))
         basis, d = self.basis[:, :r], 1 / (diagonal + self.floor)
-        if n * self.rank**2 <= PAIRS:
+        if n * self.rank**2 <= MAX_PAIR_ENTRIES:
             inner = (d @ self._pairs[0][:, : r * (r + 1) // 2])[:, self._pairs[1][:r, :r]]
         else:
             inner = (basis.T * d[:, None, :]) @ basis
@@ -177,7 +177,7 @@ class KernelBall:
 
     def project(self, values: Tensor) -> Tensor:
         """`A f` (b, n), with `A = K^-1 - K^-1 1 1' K^-1 / (1' K^-1 1)`: the way out of p that no empty point blocks."""
-        few = self.size > 2 * SMALL and 16 * len(values) <= self.size  # not worth an inverse
+        few = self.size > 2 * FULL_SPECTRUM_CONTEXTS and 16 * len(values) <= self.size  # not worth an inverse
         free = torch.cholesky_solve(values.T, self._cholesky).T if few else values @ self.inverse
         ones = self._ones
         return free - total(free) * (ones / ones.sum())
@@ -243,7 +243,7 @@ class _Blocks:
 def _few_axes(matrix: Tensor) -> tuple[Tensor, Tensor] | None:
     """Eigenvalues (r,) and eigenvectors (n, r) of a matrix that has few, up to rounding; None of any other."""
     n, largest = len(matrix), float(matrix.diagonal().max())
-    if n <= SMALL or not largest > 0:
+    if n <= FULL_SPECTRUM_CONTEXTS or not largest > 0:
         return None
     root = columns(lambda place: matrix[place], matrix.diagonal(), 1e-15 * largest, n // 4)
     if root is None or bool(torch.addmm(matrix, root, root.T, alpha=-1).abs().max() > 1e-13 * largest):

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from allweather.distances.mmd.ball import KernelBall, total
 
-TILT = 8.0
+LOG_TILT = 8.0
 """How much likelier the lowest value becomes than the highest, as a logarithm."""
 
 
@@ -46,7 +46,7 @@ def bracketed(ball: KernelBall, values: Tensor, p: Tensor, radius: float) -> Bra
     mean, (lowest, where) = values @ p, values.min(-1)
     steepness = total(values * ball.project(values)).clamp_min(0).sqrt()[:, 0]
     height = (values - lowest[:, None]) / (values.amax(-1) - lowest).clamp_min(1e-300)[:, None]
-    tilted = p * torch.exp(-TILT * height)
+    tilted = p * torch.exp(-LOG_TILT * height)
     tilted = tilted / total(tilted)
     offset = tilted - p
     means = torch.stack([lowest, (tilted * values).sum(-1)], -1)

@@ -12,20 +12,20 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from allweather.distances.mmd.ball import TOLERANCE, KernelBall, Solver, cholesky, total
+from allweather.distances.mmd.ball import GAP_TOLERANCE, KernelBall, Solver, cholesky, total
 from allweather.distances.mmd.interior import State
 
-FEW, MOST, BATCH = 24, 512, 768
+FEW_CONTEXTS, MAX_CONTEXTS, MIN_DECISIONS = 24, 512, 768
 """Contexts that a decision goes on with, how many there are at most, and for how many decisions it pays."""
-READY = 0.25
+READY_GAP = 0.25
 """Decisions go on with few contexts once their gaps are below this, divided by the number of contexts."""
-STEPS, STEPS_ON_FEW = 30, 15
+MAX_STEPS_ON_ALL, MAX_STEPS_ON_FEW = 30, 15
 """At most."""
 
 
 def worth_few(values: Tensor) -> bool:
     """Whether the programs of `values` (b, n) are enough to pay for a search of their contexts."""
-    return len(values) >= BATCH and MOST >= values.shape[-1] > 4 * FEW
+    return len(values) >= MIN_DECISIONS and MAX_CONTEXTS >= values.shape[-1] > 4 * FEW_CONTEXTS
 
 
 class FewContexts:
@@ -40,10 +40,10 @@ class FewContexts:
         """Take the first steps, and go on with few contexts."""
         rough, rows = self.ball.rough, torch.arange(len(self.values), device=self.values.device)
         state = State.start(rough, *(each.float() for each in (self.values, self.p, self.radius)))
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS_ON_ALL):
             step = state.newton(rough)
             state = state.moved(step)
-            going, ready = torch.isfinite(state.q).all(-1), step.gap[:, 0] < READY / self.p.shape[-1]
+            going, ready = torch.isfinite(state.q).all(-1), step.gap[:, 0] < READY_GAP / self.p.shape[-1]
             if 2 * int(ready.sum()) > len(rows):
                 few = (ready & going).nonzero().squeeze(-1)
                 self._on_few(rows[few], state.only(few))
@@ -57,7 +57,7 @@ class FewContexts:
         """Solve some rows from the state that the first steps led to."""
         part = Part.likely(self.ball, state.q / state.z)
         state = part.start(state.double(), self.values[rows], self.p[rows], self.radius[rows])
-        for _ in range(STEPS_ON_FEW):
+        for _ in range(MAX_STEPS_ON_FEW):
             step = state.newton(part)
             state = state.moved(step)
             going = (step.gap[:, 0] > 1e-8) & torch.isfinite(state.q).all(-1)
@@ -75,7 +75,7 @@ class FewContexts:
         """Which of some rows their supports (k, n) solve; the answers are noted."""
         problem = self.values[rows], self.p[rows], self.radius[rows]
         answer = self.ball.face(support, *problem).worst(problem[1])
-        exact = (self.ball.duality_gap(*answer, *problem) < TOLERANCE).squeeze(-1)
+        exact = (self.ball.duality_gap(*answer, *problem) < GAP_TOLERANCE).squeeze(-1)
         self.q[rows[exact]], self.multiplier[rows[exact]] = answer[0][exact], answer[1][exact]
         self.solved[rows[exact]] = True
         return exact
@@ -92,7 +92,7 @@ class Part:
     @classmethod
     def likely(cls, ball: KernelBall, share: Tensor) -> Part:
         """Those with the largest share (b, n)."""
-        index = share.topk(FEW, sorted=False).indices
+        index = share.topk(FEW_CONTEXTS, sorted=False).indices
         return cls(ball, index, ball.between(index))
 
     def start(self, state: State, values: Tensor, p: Tensor, radius: Tensor) -> State:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from allweather.distances.interior_point import predictor_corrector
-from allweather.distances.mmd.ball import TOLERANCE, KernelBall, Solver, total
+from allweather.distances.mmd.ball import GAP_TOLERANCE, KernelBall, Solver, total
 from allweather.errors import AllweatherError
 
 MAX_STEPS = 100
@@ -36,7 +36,7 @@ def minimise(ball: KernelBall, values: Tensor, p: Tensor, radius: Tensor) -> tup
             continue
         face = ball.face(step.support[trial], state.values[trial], p[trial], state.radius[trial])
         answer = face.worst(p[trial])
-        exact = ball.duality_gap(*answer, state.values[trial], p[trial], state.radius[trial]) < TOLERANCE
+        exact = ball.duality_gap(*answer, state.values[trial], p[trial], state.radius[trial]) < GAP_TOLERANCE
         done = (exact | (step.gap[trial] < 1e-10)).squeeze(-1)
         finished = rows[trial[done]]
         q[finished] = torch.where(exact, answer[0], state.q[trial])[done]

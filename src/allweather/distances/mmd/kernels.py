@@ -9,7 +9,7 @@ from torch import Tensor
 
 from allweather._utils.tensors import pairwise
 from allweather.contexts import Reference
-from allweather.distances.mmd.low_rank import TABLE
+from allweather.distances.mmd.low_rank import MAX_TABLED_CONTEXTS
 
 Kernel = Callable[[Tensor, Tensor], Tensor]
 
@@ -66,8 +66,8 @@ def _median(distances: Tensor, weight: float) -> float:
 def _some(reference: Reference) -> Reference:
     """All contexts, or 2,048 equally likely ones of more: enough for a median of their distances."""
     points, weights = reference
-    if len(points) <= TABLE:
+    if len(points) <= MAX_TABLED_CONTEXTS:
         return reference
-    levels = (torch.arange(TABLE, dtype=weights.dtype, device=weights.device) + 0.5) / TABLE
+    levels = (torch.arange(MAX_TABLED_CONTEXTS, dtype=weights.dtype, device=weights.device) + 0.5) / MAX_TABLED_CONTEXTS
     chosen = torch.searchsorted(weights.cumsum(0) / weights.sum(), levels).clamp_max(len(points) - 1)
-    return Reference(points[chosen], torch.full_like(levels, 1 / TABLE))
+    return Reference(points[chosen], torch.full_like(levels, 1 / MAX_TABLED_CONTEXTS))

@@ -15,12 +15,12 @@ from torch import Tensor
 from allweather.distances.mmd.ball import KernelBall, Solver, columns, total
 from allweather.errors import InvalidInput
 
-TABLE = 2048
+MAX_TABLED_CONTEXTS = 2048
 """Contexts up to which the whole kernel matrix is kept."""
-LEFT = 1e-3
-"""What may be left of the diagonal, relative to the regularisation."""
-MOST = 1024
-"""Columns at most."""
+RESIDUAL_SHARE = 1e-3
+"""The largest diagonal entry left out, relative to the regularisation."""
+MAX_COLUMNS = 1024
+"""Columns at most; kernels that need more are refused."""
 
 
 class LowRankBall(KernelBall):
@@ -36,12 +36,13 @@ class LowRankBall(KernelBall):
             diagonal: (n,) of the kernel matrix.
             jitter: the regularisation.
         """
-        root = columns(column, diagonal, LEFT * jitter, MOST)
+        root = columns(column, diagonal, RESIDUAL_SHARE * jitter, MAX_COLUMNS)
         if root is None:
             raise InvalidInput(
-                f"has more than {MOST} directions that matter over {len(diagonal)} contexts",
+                f"has more than {MAX_COLUMNS} directions that matter over {len(diagonal)} contexts",
                 where="MMD(kernel=...)",
-                remedy=f"choose a larger lengthscale, a smoother kernel such as 'rbf', or at most {TABLE} contexts",
+                remedy="choose a larger lengthscale, a smoother kernel such as 'rbf', "
+                f"or at most {MAX_TABLED_CONTEXTS} contexts",
             )
         spectrum, vectors = torch.linalg.eigh(root.T @ root)
         spectrum, vectors = spectrum.clamp_min(1e-300).flip(0), vectors.flip(1)

@@ -15,7 +15,7 @@ from allweather.distances.base import Ceiling, Distance, Worst, touching
 from allweather.distances.mmd.ball import KernelBall
 from allweather.distances.mmd.bounds import bracketed
 from allweather.distances.mmd.kernels import KERNELS, Kernel, median_distance
-from allweather.distances.mmd.low_rank import TABLE, LowRankBall
+from allweather.distances.mmd.low_rank import MAX_TABLED_CONTEXTS, LowRankBall
 from allweather.distances.mmd.satisficing import largest_loss
 from allweather.distances.mmd.worst_case import slope_gradient, worst_in_ball
 from allweather.errors import InvalidInput, require, require_number
@@ -23,8 +23,8 @@ from allweather.schedules import Progress
 
 SURROGATE = "surrogate"
 """The name of the surrogate's own kernel."""
-LARGEST = 8
-"""Factorised kernel matrices that are remembered for the same points."""
+MAX_KNOWN_KERNELS = 8
+"""Factorised kernel matrices kept for the same points."""
 JITTER = 1e-6
 """Added to the diagonal of every kernel matrix, once, and used everywhere: in the ball, the distance, the slope."""
 
@@ -194,14 +194,14 @@ class MMD(Distance):
         drawn = (reference.weights @ place).item() if by_weights else 0.0
         key, stamp = (self.lengthscale, self.kernel), (points._version, points.sum().item(), drawn)
         if key not in known or known[key][0] != stamp:
-            if len(known) >= LARGEST:  # a surrogate's kernel changes with every fit
+            if len(known) >= MAX_KNOWN_KERNELS:  # a surrogate's kernel changes with every fit
                 known.clear()
             known[key] = stamp, self._factorised(reference)
         return known[key][1]
 
     def _factorised(self, reference: Reference) -> KernelBall:
         points = reference.points
-        if len(points) <= TABLE:
+        if len(points) <= MAX_TABLED_CONTEXTS:
             return KernelBall(self._kernel_matrix(reference), JITTER)
         kernel = self._kernel(reference)
 
@@ -213,7 +213,7 @@ class MMD(Distance):
 
     def _rows(self, n: int) -> int:
         """So many that a matrix for each of them, where there are any, fits in 256 MiB."""
-        return max(1, min(2**18 // n, 2**25 // n**2 if n <= TABLE else 2**18))
+        return max(1, min(2**18 // n, 2**25 // n**2 if n <= MAX_TABLED_CONTEXTS else 2**18))
 
     def _kernel_matrix(self, reference: Reference) -> Tensor:
         points = reference.points

@@ -19,7 +19,7 @@ from allweather.distances.interior_point import predictor_corrector
 from allweather.distances.mmd.ball import KernelBall, total
 
 Solve = Callable[[Tensor], Tensor]
-TOLERANCE = 1e-11
+GAP_TOLERANCE = 1e-11
 """Of the duality gap, relative to the squared loss: the relative error of the loss is half of it."""
 MAX_STEPS, MAX_IDLE = 60, 3
 """Steps at most, and how many may pass without progress: rounding limits it."""
@@ -41,7 +41,7 @@ def largest_loss(
     best, gap = _descended(program)
     length = program.squared_length(best).clamp_min(1e-300).sqrt()
     loss = total(program.gains * best) / length
-    return (scale * loss).squeeze(-1), best / length, (gap < 1e3 * TOLERANCE).squeeze(-1)
+    return (scale * loss).squeeze(-1), best / length, (gap < 1e3 * GAP_TOLERANCE).squeeze(-1)
 
 
 def _descended(program: _Program) -> tuple[Tensor, Tensor]:
@@ -53,7 +53,7 @@ def _descended(program: _Program) -> tuple[Tensor, Tensor]:
         fresh = program.gap(state)
         better = torch.isfinite(fresh) & (fresh < gap[rows])
         best[rows], gap[rows] = torch.where(better, state.w, best[rows]), torch.where(better, fresh, gap[rows])
-        going = gap[rows, 0] > TOLERANCE
+        going = gap[rows, 0] > GAP_TOLERANCE
         idle = 0 if bool((better[:, 0] & going).any()) else idle + 1
         left = going.nonzero().squeeze(-1)
         if not len(left) or idle > MAX_IDLE:

@@ -11,8 +11,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from allweather.distances.mmd.active_set import COLD, FAILURES, ROWS, Supports, known_supports
-from allweather.distances.mmd.ball import TOLERANCE, KernelBall, total
+from allweather.distances.mmd.active_set import (
+    MAX_COLD_DECISIONS,
+    MAX_FAILED_DECISIONS,
+    MAX_WARM_DECISIONS,
+    Supports,
+    known_supports,
+)
+from allweather.distances.mmd.ball import GAP_TOLERANCE, KernelBall, total
 from allweather.distances.mmd.few_contexts import FewContexts, worth_few
 from allweather.distances.mmd.interior import minimise
 
@@ -104,7 +110,12 @@ class _Search:
         if tiny and bool((self.radius[self.rows] < 1e-3 * self.p[self.p > 0].min()).any()):
             self._straight_line()
         known = None
-        if self.law is not None and self.ball.tabled and self.height.is_cpu and 0 < len(self.rows) <= ROWS:
+        if (
+            self.law is not None
+            and self.ball.tabled
+            and self.height.is_cpu
+            and 0 < len(self.rows) <= MAX_WARM_DECISIONS
+        ):
             known = known_supports(self.ball, self.law)
             self._similar(known)
         left = self.rows
@@ -160,7 +171,7 @@ class _Search:
             level = total(reduced * support) / total(support)
             following = torch.where(support, edge > 0, reduced < level)
             answer = face.worst(problem[1])
-            solved = (self.ball.duality_gap(*answer, *problem) < TOLERANCE).squeeze(-1)
+            solved = (self.ball.duality_gap(*answer, *problem) < GAP_TOLERANCE).squeeze(-1)
             self._settle(solved, *answer)
             support = following[~solved]
 
@@ -170,7 +181,7 @@ class _Search:
         order, left = sorted(self.rows.tolist(), key=radii.__getitem__), list[int]()
         if known.start(values[order[0]], radii[order[0]]) is None:
             curve = radii[order[0]] < radii[order[-1]]  # supports change too much along it
-            if len(order) > COLD or self.ball.well_conditioned or curve:
+            if len(order) > MAX_COLD_DECISIONS or self.ball.well_conditioned or curve:
                 return
             first = torch.tensor(order[:1])
             self._interior(first)
@@ -184,7 +195,7 @@ class _Search:
                 self.multiplier[row] = found.multiplier
                 continue
             left.append(row)
-            if len(left) >= FAILURES:
+            if len(left) >= MAX_FAILED_DECISIONS:
                 left += order[place + 1 :]
                 break
         self.rows = torch.tensor(left, dtype=self.rows.dtype)

@@ -20,9 +20,9 @@ from torch import Tensor
 from allweather._utils.cells import cells_of
 from allweather.distances.transport.worst_plan import Transport
 
-CELL = 48
+POINTS_PER_CELL = 48
 """Points of a cell, at most, and half as many at least."""
-NEIGHBOURS = 12
+NEIGHBOURS_COMPARED = 12
 """Next points by which it is seen that a point is no target."""
 
 
@@ -47,7 +47,7 @@ class Partition(NamedTuple):
         norm: float,
     ) -> Partition:
         """Divide the points into small cells."""
-        cells = cells_of(points, np.ones(len(points)), np.arange(len(points)), 2 * len(points) // CELL)
+        cells = cells_of(points, np.ones(len(points)), np.arange(len(points)), 2 * len(points) // POINTS_PER_CELL)
         low, high = (np.array([end(points[cell], axis=0) for cell in cells]) for end in (np.min, np.max))
         gaps = np.maximum(np.maximum(low[:, None] - high, low - high[:, None]), 0.0)
         sizes = np.array([len(cell) for cell in cells])
@@ -79,7 +79,7 @@ class Cells(Transport):
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
         """Distances (n, k) to the next points, and which they are; the first is the point itself."""
-        count = min(NEIGHBOURS + 1, len(self._places))
+        count = min(NEIGHBOURS_COMPARED + 1, len(self._places))
         apart, which = cKDTree(self._places).query(self._places, k=count, p=self.norm)
         return np.asarray(apart).reshape(len(self._places), -1), np.asarray(which).reshape(len(self._places), -1)
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-NEIGHBOURS = 8
+NEIGHBOURS_FIRST = 8
 """Nearest points of a source that are looked at first."""
-ROUNDS = 100
-"""At most; two or three are the rule."""
+MAX_ROUNDS = 100
+"""Rounds at most; two or three are the rule."""
 
 Targets = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
@@ -27,7 +27,7 @@ class Lines:
         """Take the lengths (s, n) of lines from the sources (s,); only those of a source to itself are 0."""
         self._costs, self._sources = costs, sources
         others = costs.scatter(-1, sources[:, None], torch.inf)
-        lengths, self._near = others.topk(min(NEIGHBOURS, costs.shape[-1] - 1), largest=False)
+        lengths, self._near = others.topk(min(NEIGHBOURS_FIRST, costs.shape[-1] - 1), largest=False)
         self._steepness = 1 / lengths
 
     def steepest(self, values: Tensor, targets: Targets) -> Tensor:
@@ -41,7 +41,7 @@ class Lines:
         own, rows = f[:, self._sources], torch.arange(len(f), device=f.device)
         source, target = self._first(f, own)
         going = rows
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             price = self._price(f[going], source[going], target[going])
             going, price = going[price > 0], price[price > 0]
             if not len(going):

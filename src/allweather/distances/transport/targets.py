@@ -14,11 +14,11 @@ from allweather.contexts import Reference
 from allweather.distances.transport.steepest import Lines
 from allweather.distances.transport.worst_plan import Transport
 
-TABLE = 2**15
+BLOCK_ENTRIES = 2**15
 """Entries of one block of the table of sources and points, small enough to stay in cache."""
-PAIRS = 2**26
+DEVICE_BLOCK_ENTRIES = 2**26
 """Entries that are compared at a time on other devices than the CPU: 512 MiB."""
-KEPT = 2**22
+MAX_KEPT_COSTS = 2**22
 """Costs that are kept: 32 MiB. More are computed block by block whenever they are needed."""
 
 
@@ -39,7 +39,7 @@ def _kind(points: Tensor, sources: Tensor) -> type[Transport]:
     """Which way of comparing sources and points is fastest."""
     if points.shape[1] == 1:
         return OnLine
-    if len(sources) * len(points) <= KEPT or points.device.type != "cpu":
+    if len(sources) * len(points) <= MAX_KEPT_COSTS or points.device.type != "cpu":
         return AllPairs
     from allweather.distances.transport.cells import Cells
 
@@ -105,7 +105,7 @@ class AllPairs(Transport):
     @cached_property
     def _costs(self) -> Tensor | None:
         """(s, n) of moving a unit from each source to each point, where they are few enough to be kept."""
-        few = len(self.sources) * len(self.points) <= KEPT
+        few = len(self.sources) * len(self.points) <= MAX_KEPT_COSTS
         return pairwise(self.points[self.sources], self.points, self.norm) if few else None
 
     def costs(self, block: slice) -> Tensor:
@@ -131,7 +131,7 @@ class AllPairs(Transport):
         lines = self._lines
         if lines is None:
             return None
-        blocks = values.split(max(1, 2 * TABLE // len(self.points)))
+        blocks = values.split(max(1, 2 * BLOCK_ENTRIES // len(self.points)))
         return torch.cat([lines.steepest(block, self.targets) for block in blocks])
 
     def targets(self, values: Tensor, multiplier: Tensor, known: Tensor, open_: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ class AllPairs(Transport):
         scaled = values / multiplier.clamp_min(1e-300)[:, None]
         found, n = known.clone(), values.shape[-1]
         on_cpu = values.device.type == "cpu"
-        size = max(1, (TABLE if on_cpu else PAIRS) // n)
+        size = max(1, (BLOCK_ENTRIES if on_cpu else DEVICE_BLOCK_ENTRIES) // n)
         for start in range(0, len(self.sources), size):
             block = slice(start, start + size)
             costs = self.costs(block)
@@ -153,7 +153,7 @@ class AllPairs(Transport):
         return found
 
     def _shortest(self) -> float:
-        size = max(1, TABLE // len(self.points))
+        size = max(1, BLOCK_ENTRIES // len(self.points))
         least = [
             torch.where(block > 0, block, torch.inf).amin()
             for block in (self.costs(slice(start, start + size)) for start in range(0, len(self.sources), size))

@@ -12,7 +12,7 @@ from torch import Tensor
 from allweather._utils.tensors import pairwise
 from allweather.contexts import Reference
 from allweather.distances.base import Distance, Worst
-from allweather.distances.transport.targets import TABLE, transport_over
+from allweather.distances.transport.targets import BLOCK_ENTRIES, transport_over
 from allweather.errors import AllweatherError, is_number, require
 
 
@@ -57,7 +57,7 @@ class Wasserstein(Distance):
     def to_points(self, reference: Reference) -> Tensor:
         """The mean cost of moving everything to one point, block by block."""
         points, weights = reference
-        rows = max(1, TABLE // len(points))
+        rows = max(1, BLOCK_ENTRIES // len(points))
         blocks = zip(points.split(rows), weights.split(rows), strict=True)
         found = torch.zeros_like(weights)
         for sources, masses in blocks:

@@ -21,7 +21,7 @@ from torch import Tensor
 from allweather._utils.tensors import ROUNDING, argmin, argsort
 from allweather.distances.base import Worst
 
-STEPS = 10_000
+MAX_PLANS = 10_000
 """Maximum number of plans to look for; beyond it only rounding is left."""
 
 
@@ -118,7 +118,7 @@ class Transport(ABC):
         affordable = most <= limit
         multiplier = torch.zeros_like(radius)
         rows = (~affordable & (least < most)).nonzero().squeeze(-1)
-        for _ in range(STEPS):
+        for _ in range(MAX_PLANS):
             if not len(rows):
                 break
             nearer, farther = near.only(rows), far.only(rows)
@@ -146,7 +146,7 @@ class Transport(ABC):
         price, worth = f.new_zeros(len(f)), f.new_full((len(f),), -torch.inf)
         rows = torch.arange(len(f), device=f.device)
         last = self._farthest(f)
-        for step in range(STEPS):
+        for step in range(MAX_PLANS):
             plans = last.only(rows) if step == 0 else self.best(f[rows], price[rows])
             last.put(rows, plans)
             value, cost = plans.value @ masses, plans.cost @ masses
