@@ -4,7 +4,7 @@ import pytest
 from tests.dashboard.served import FARM, KIOSK, fed, made, profit, serving
 
 import allweather as aw
-from allweather.dashboard.responses import encode_segment
+from allweather.dashboard.studies import encode_segment
 from allweather.storage import Database, Journal, import_lines
 from allweather.storage.stored_study import StoredStudy
 

@@ -11,7 +11,7 @@ from tests.dashboard.served import FARM, fed, made, serving
 from tests.processes import running
 
 import allweather as aw
-from allweather.dashboard.responses import encode_segment
+from allweather.dashboard.studies import encode_segment
 
 UNNAMED = """() => [...document.querySelectorAll("input:not([type=hidden]), select, button")]
     .filter(f => !f.labels.length && !f.getAttribute("aria-label") && !f.textContent.trim()).map(f => f.outerHTML)"""

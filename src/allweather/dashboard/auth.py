@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import math
 import secrets
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
+from cachetools import TTLCache
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
@@ -23,6 +27,10 @@ LIFETIME = 12 * 3600
 """Seconds that a session lasts."""
 TOKEN_LENGTH = 16
 """Characters of a token, at least."""
+GUESS_SECONDS = 1.0
+"""Seconds before an invalid token is answered."""
+MAX_WAITING_GUESSES = 8
+"""Requests with invalid tokens that may wait at once."""
 CREATE_TOKEN = "create one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"  # nosec B105
 router = APIRouter(include_in_schema=False)
 
@@ -50,9 +58,43 @@ class User:
         require(fits, where, requirement, received, CREATE_TOKEN)
 
 
-def token_matches(config: ServerConfig, token: str) -> bool:
-    """Return whether a token is one of the server's; the comparison takes constant time."""
-    return config.user(token) is not None
+def check_token(token: str, users: Iterable[User]) -> User | None:
+    """Return whose token this is, None if nobody's; the comparison takes constant time.
+
+    Args:
+        token: what a request presents.
+        users: those that the server knows.
+
+    Example:
+        >>> check_token("sixteen-letters!", [User("ada", "sixteen-letters!")]).name
+        'ada'
+    """
+    found = [each for each in users if _same(token, each.token)]
+    return found[0] if found else None
+
+
+class GuessLimit:
+    """Delays responses to invalid tokens, and rejects them when too many wait: at most eight guesses per second.
+
+    Requests with the right token are never delayed.
+
+    Args:
+        seconds: the delay.
+    """
+
+    def __init__(self, seconds: float = GUESS_SECONDS) -> None:
+        self.seconds, self.waiting = seconds, 0
+
+    async def wait(self) -> bool:
+        """Wait, and return True; return False at once if too many requests are waiting."""
+        if self.waiting >= MAX_WAITING_GUESSES:
+            return False
+        self.waiting += 1
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.waiting -= 1
+        return True
 
 
 class Sessions:
@@ -72,7 +114,7 @@ class Sessions:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        self._ended: set[str] = set()
+        self._ended: TTLCache[str, None] = TTLCache(math.inf, LIFETIME)  # used on the event loop only
 
     def open(self, user: str = "") -> str:
         """Return the cookie value of a new session of a user."""
@@ -99,7 +141,7 @@ class Sessions:
     def end(self, cookie: str) -> None:
         """End a session."""
         if self.is_valid(cookie):
-            self._ended.add(cookie)
+            self._ended[cookie] = None
 
     def form_token(self, cookie: str) -> str:
         """Return the token that the forms of a session carry; other sites cannot know it."""
@@ -140,16 +182,16 @@ async def log_in(request: Request) -> Response:
     """Open a session, if the token is right."""
     fields = await form_fields(request, 10)
     token, then = fields.get("token", ""), fields.get("then", "/")
-    user = request.app.state.config.user(token.strip())
+    user = check_token(token.strip(), request.app.state.config.accounts)
     if user is None:
-        if not await request.app.state.rate_limit.wait():
+        if not await request.app.state.guess_limit.wait():
             return render(request, "login.html", 429, then=then, detail="Too many invalid tokens. Try again later.")
         return render(request, "login.html", 401, then=then, detail="Invalid token.")
     return _redirect(request, _local_path(then), request.app.state.sessions.open(user.name))
 
 
 @router.post("/logout")
-def log_out(request: Request, posted: Annotated[Form, Depends(posted_form)]) -> Response:
+async def log_out(request: Request, posted: Annotated[Form, Depends(posted_form)]) -> Response:
     """End the session."""
     request.app.state.sessions.end(request.state.session)
     return _redirect(request, "/login", "")

@@ -31,7 +31,7 @@ LARGEST_BATCH = 100
 
 
 @dataclass(frozen=True)
-class Field:
+class VariableField:
     """An input field for a variable."""
 
     name: str
@@ -46,7 +46,7 @@ class Field:
     """The text in the field."""
 
     @classmethod
-    def of(cls, role: str, label: str, variable: Variable, entered: Mapping[str, str]) -> Field:
+    def of(cls, role: str, label: str, variable: Variable, entered: Mapping[str, str]) -> VariableField:
         """Return the field for a variable, with the text that was entered before.
 
         Args:
@@ -56,7 +56,7 @@ class Field:
             entered: text by field name.
 
         Example:
-            >>> Field.of("context", "demand", Context(0, 9), {"context:demand": "3"}).text
+            >>> VariableField.of("context", "demand", Context(0, 9), {"context:demand": "3"}).text
             '3'
         """
         inner = variable.variable if isinstance(variable, Context) else variable
@@ -94,8 +94,8 @@ class TrialForm:
     """The form that reports or corrects the result of a trial."""
 
     trial: Trial
-    contexts: tuple[Field, ...]
-    decisions: tuple[Field, ...]
+    contexts: tuple[VariableField, ...]
+    decisions: tuple[VariableField, ...]
     values: str
     sd: str
     occasion: str
@@ -123,8 +123,8 @@ class TrialForm:
         known = {f"context:{name}": _exact(value) for name, value in told.items()} | dict(entered)
         return cls(
             trial,
-            tuple(Field.of("context", name, variable, known) for name, variable in space.contexts.items()),
-            tuple(Field.of("decision", name, variable, entered) for name, variable in space.decisions.items()),
+            tuple(VariableField.of("context", name, variable, known) for name, variable in space.contexts.items()),
+            tuple(VariableField.of("decision", name, variable, entered) for name, variable in space.decisions.items()),
             entered.get("values", ""),
             entered.get("sd", ""),
             entered.get("occasion", ""),
@@ -279,11 +279,11 @@ async def posted_form(request: Request) -> Form:
 PostedForm = Annotated[Form, Depends(posted_form)]
 
 
-def context_fields(study: OpenStudy) -> list[Field]:
+def context_fields(study: OpenStudy) -> list[VariableField]:
     """Return the fields for a context that is known before the decision; none with control sets."""
     stored = study.stored
     contexts = [] if stored.controlled else stored.space.contexts.items()
-    return [Field.of("context", name, variable, {}) for name, variable in contexts]
+    return [VariableField.of("context", name, variable, {}) for name, variable in contexts]
 
 
 def space_of(study: StoredStudy, trial: Trial) -> Space:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from allweather import plots
 from allweather.dashboard.errors import Busy, TooLarge
-from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, PolicyChoice
+from allweather.dashboard.schemas import FigureChoice, ObjectiveChoice, PolicyChoice
 from allweather.engine.policy import Policy, near_best
 from allweather.engine.recommendation import Recommendation
 from allweather.plots.labels import objective_label
