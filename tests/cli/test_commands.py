@@ -250,7 +250,7 @@ def test_plots(kiosk, folder):
         kiosk("plot", f"{figure}.svg", "--figure", figure)
         assert "<svg" in (folder / f"{figure}.svg").read_text()
     assert "did you mean 'progress'" in kiosk("plot", "--figure", "progres", code=2).err
-    assert "control sets" in kiosk("plot", "--figure", "frontier", code=2).err
+    assert "control sets" in kiosk("plot", "--figure", "control_sets", code=2).err
     kiosk("plot", "no/such/folder/x.png", code=2)
     kiosk("plot", "x.nothing", code=2)
 

@@ -307,7 +307,7 @@ def test_every_page_fits_its_screen_and_names_its_fields(url, chromium, width):
             page.goto(server.address + path)
             if path in ("/studies/kiosk", "/studies/farm"):
                 page.locator(".computed").wait_for()
-                drawn(page, "frontier" if "farm" in path else "slices")
+                drawn(page, "control_sets" if "farm" in path else "slices")
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
             assert page.evaluate(UNNAMED) == [], path
             assert page.locator("h1").count() == 1, path

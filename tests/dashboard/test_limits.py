@@ -32,14 +32,14 @@ def test_forty_that_wait_to_add_leave_the_page_answering(url, tmp_path):
             answers = [many.submit(add, place) for place in range(40)]
             for _ in range(400):
                 refused = [each.result() for each in answers if each.done()]
-                if len(refused) == 40 - tasks.WAITING:
+                if len(refused) == 40 - tasks.MAX_WAITING_REQUESTS:
                     break
                 time.sleep(0.05)
             assert {(each.status_code, each.headers["retry-after"]) for each in refused} == {(503, "5")}
             for place in ("/", "/studies/other", "/studies/kiosk", "/health"):
                 assert client.get(place).status_code == 200
-            assert sum(not each.done() for each in answers) == tasks.WAITING
-        assert sum(each.result().status_code == 201 for each in answers) == tasks.WAITING
+            assert sum(not each.done() for each in answers) == tasks.MAX_WAITING_REQUESTS
+        assert sum(each.result().status_code == 201 for each in answers) == tasks.MAX_WAITING_REQUESTS
 
 
 def test_a_computation_that_needs_too_much_is_refused(url):

@@ -4,7 +4,7 @@ import re
 import pytest
 from tests.dashboard.served import FARM, KIOSK, fed, form_token, made, serving
 
-from allweather.dashboard.pages import ROWS, Page, TrialFilter
+from allweather.dashboard.pages import TRIALS_PER_PAGE, Page, TrialFilter
 from allweather.dashboard.studies import encode_segment
 from allweather.trials import Trial
 
@@ -133,14 +133,14 @@ def test_the_table_is_filtered_sorted_and_paged(url):
             assert answer.status_code == 200, answer.text
             return numbers(answer.text)
 
-        assert shown() == list(range(61, 61 - ROWS, -1))
+        assert shown() == list(range(61, 61 - TRIALS_PER_PAGE, -1))
         assert shown(page=3) == list(range(11, -1, -1))
         assert shown(page=99) == shown(page=3)
         assert shown(state="pending") == [61, 60]
         assert shown(sort="trial")[:3] == [0, 1, 2]
         trials = client.get(f"{ROOT}/trials", params={"limit": 100}).json()["trials"]
         orders = {each["number"]: each["decision"]["order"] for each in trials}
-        assert shown(sort="order") == sorted(orders, key=orders.get)[:ROWS]
+        assert shown(sort="order") == sorted(orders, key=orders.get)[:TRIALS_PER_PAGE]
         assert set(shown(variable="order", low=20, high=40)) == {n for n, each in orders.items() if 20 <= each <= 40}
         assert shown(variable="trial", low="", high=3) == [3, 2, 1, 0]
         assert shown(text="nothing like it") == []
@@ -476,4 +476,4 @@ def test_filters_and_orders():
 def test_pages_end_with_the_last_one():
     page = Page.of(TRIALS, TrialFilter(page=99))
     assert (page.number, page.pages, page.total) == (3, 3, 60)
-    assert len(Page.of(TRIALS, TrialFilter()).trials) == ROWS
+    assert len(Page.of(TRIALS, TrialFilter()).trials) == TRIALS_PER_PAGE

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from allweather.dashboard.errors import PROBLEM
+from allweather.dashboard.errors import PROBLEM_MEDIA_TYPE
 from allweather.dashboard.responses import journal_download, table_download
 from allweather.dashboard.schemas import (
     AddIn,
@@ -58,7 +58,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     Args:
         statuses: the further HTTP statuses.
     """
-    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
+    content = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
     every = (400, 401, 403, 408, 421, 422, 429, 503, *statuses)
     return {status: {"description": ERRORS[status], "content": content} for status in sorted(every)}
 

@@ -23,9 +23,9 @@ from allweather.errors import require
 if TYPE_CHECKING:
     from allweather.dashboard.server import ServerConfig
 
-LIFETIME = 12 * 3600
+SESSION_SECONDS = 12 * 3600
 """Seconds that a session lasts."""
-TOKEN_LENGTH = 16
+MIN_TOKEN_CHARACTERS = 16
 """Characters of a token, at least."""
 GUESS_SECONDS = 1.0
 """Seconds before an invalid token is answered."""
@@ -52,8 +52,8 @@ class User:
     def __post_init__(self) -> None:
         plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
         received = f"{len(self.token)} characters" if plain else "other characters"  # never the token itself
-        fits = plain and len(self.token) >= TOKEN_LENGTH
-        requirement = f"be at least {TOKEN_LENGTH} ASCII characters without spaces"
+        fits = plain and len(self.token) >= MIN_TOKEN_CHARACTERS
+        requirement = f"be at least {MIN_TOKEN_CHARACTERS} ASCII characters without spaces"
         where = f"token of {self.name}" if self.name else "dashboard --token"
         require(fits, where, requirement, received, CREATE_TOKEN)
 
@@ -114,11 +114,11 @@ class Sessions:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        self._ended: TTLCache[str, None] = TTLCache(math.inf, LIFETIME)  # used on the event loop only
+        self._ended: TTLCache[str, None] = TTLCache(math.inf, SESSION_SECONDS)  # used on the event loop only
 
     def open(self, user: str = "") -> str:
         """Return the cookie value of a new session of a user."""
-        content = f"{secrets.token_urlsafe(18)}.{user.encode().hex()}.{int(time.time()) + LIFETIME}"
+        content = f"{secrets.token_urlsafe(18)}.{user.encode().hex()}.{int(time.time()) + SESSION_SECONDS}"
         return f"{content}.{self._sign('session', content)}"
 
     def user_of(self, cookie: str) -> str:
@@ -167,7 +167,7 @@ def cookie_header(config: ServerConfig, session: str, secure: bool) -> str:
         session: its value.
         secure: whether the browser may send it over HTTPS only.
     """
-    limits = f"Path={config.prefix or '/'}; Max-Age={LIFETIME if session else 0}; HttpOnly; SameSite=Strict"
+    limits = f"Path={config.prefix or '/'}; Max-Age={SESSION_SECONDS if session else 0}; HttpOnly; SameSite=Strict"
     return f"{config.cookie}={session}; {limits}" + ("; Secure" if secure else "")
 
 

@@ -21,12 +21,12 @@ from allweather.trials import Trial
 from allweather.trials.text import outcome, still_missing
 from allweather.trials.validation import Say
 
-STALE = "this form does not belong to your session: reload the page and submit it again"
-LONGEST_FIELD = 20_000
+STALE_FORM = "this form does not belong to your session: reload the page and submit it again"
+MAX_FIELD_CHARACTERS = 20_000
 """Characters of one field, but for a table."""
-LARGEST_PART = 2_000_000
+MAX_PART_BYTES = 2_000_000
 """Bytes of one field."""
-LARGEST_BATCH = 100
+MAX_BATCH = 100
 """Trials that are asked for at once."""
 
 
@@ -200,8 +200,8 @@ class Form:
     def count(self) -> int:
         """Return the number of trials to ask for."""
         text = self.fields.get("n", "").strip() or "1"
-        fits = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= LARGEST_BATCH
-        require(fits, "number of trials", f"be a whole number from 1 to {LARGEST_BATCH}", text)
+        fits = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MAX_BATCH
+        require(fits, "number of trials", f"be a whole number from 1 to {MAX_BATCH}", text)
         return int(text)
 
     @property
@@ -251,7 +251,7 @@ async def form_fields(request: Request, limit: int, files: int = 0) -> dict[str,
         files: the number of files, at most.
     """
     try:
-        async with request.form(max_files=files, max_fields=limit, max_part_size=LARGEST_PART) as given:
+        async with request.form(max_files=files, max_fields=limit, max_part_size=MAX_PART_BYTES) as given:
             fields = {name: text for name, text in given.items() if isinstance(text, str)}
             sent = [await each.read() for each in given.values() if not isinstance(each, str)]
         "".join([*fields, *fields.values()]).encode()
@@ -270,8 +270,8 @@ async def posted_form(request: Request) -> Form:
     fields = await form_fields(request, 1000, files=1)
     session = request.state.session
     if session is None or not request.app.state.sessions.owns_form(session, fields.pop("form_token", "")):
-        raise Forbidden(STALE)
-    if any(len(text) > LONGEST_FIELD for name, text in fields.items() if name != "table"):
+        raise Forbidden(STALE_FORM)
+    if any(len(text) > MAX_FIELD_CHARACTERS for name, text in fields.items() if name != "table"):
         raise InvalidInput("a field of the form is too long")
     return Form(fields)
 

@@ -22,7 +22,7 @@ CLOSE = {"connection": "close"}
 ENDING = {**CLOSE, "retry-after": "5"}
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 OWN_SITES = ("same-origin", "none")
-LARGEST_BODY = 2_000_000
+MAX_BODY_BYTES = 2_000_000
 """Bytes: more than an event of a journal can hold, and little enough to keep in memory."""
 BODY_SECONDS = 30.0
 """Seconds for a body to arrive."""
@@ -58,14 +58,14 @@ async def limit_body(request: Request) -> Receive | None:
 
 async def _read_body(request: Request) -> Receive | None:
     length = request.headers.get("content-length", "0")
-    if length.isdigit() and int(length) > LARGEST_BODY:
+    if length.isdigit() and int(length) > MAX_BODY_BYTES:
         return None
     body, more = bytearray(), True
     while more:
         message = await request.receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > LARGEST_BODY:
+        if len(body) > MAX_BODY_BYTES:
             return None
     whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 

@@ -60,13 +60,13 @@ from allweather.trials.table_form import TableForm
 from allweather.trials.validation import Say
 
 router = APIRouter(include_in_schema=False)
-STUDIES = 50
+STUDIES_PER_PAGE = 50
 """Studies on a page."""
-PENDING = 20
+MAX_PENDING_FORMS = 20
 """Pending trials that are shown with a form."""
-VARIABLES = 8
+NEW_STUDY_VARIABLES = 8
 """Rows for variables in the form of a new study."""
-ROWS = 25
+TRIALS_PER_PAGE = 25
 """Rows of a page of the table of trials."""
 Number = Annotated[float | None, EMPTY]
 
@@ -144,9 +144,9 @@ class Page:
     def of(cls, trials: Sequence[Trial], chosen: TrialFilter) -> Page:
         """Return the chosen page, or the last one if there are fewer."""
         found = chosen.apply(trials)
-        pages = max(-(-len(found) // ROWS), 1)
+        pages = max(-(-len(found) // TRIALS_PER_PAGE), 1)
         number = min(chosen.page, pages)
-        return cls(found[(number - 1) * ROWS : number * ROWS], number, pages, len(found))
+        return cls(found[(number - 1) * TRIALS_PER_PAGE : number * TRIALS_PER_PAGE], number, pages, len(found))
 
 
 ChosenObjective = Annotated[ObjectiveChoice, from_query(ObjectiveChoice)]
@@ -158,8 +158,8 @@ ChosenTrials = Annotated[TrialFilter, from_query(TrialFilter)]
 def studies(request: Request, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
     """List the studies of the database."""
     cache = cache_of(request)
-    summaries, total = cache.page(STUDIES, STUDIES * (page - 1))
-    pages = max(-(-total // STUDIES), 1)
+    summaries, total = cache.page(STUDIES_PER_PAGE, STUDIES_PER_PAGE * (page - 1))
+    pages = max(-(-total // STUDIES_PER_PAGE), 1)
     template = "_studies.html" if is_partial(request) else "studies.html"
     listed = [(each, cache.latest(each)) for each in summaries]
     values: dict[str, Any] = {"studies": listed, "total": total, "page": page, "pages": pages}
@@ -169,7 +169,7 @@ def studies(request: Request, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -
 @router.get("/new")
 def new(request: Request) -> Response:
     """Show the form of a new study."""
-    return render(request, "new.html", rows=VARIABLES, entered={}, detail=None)
+    return render(request, "new.html", rows=NEW_STUDY_VARIABLES, entered={}, detail=None)
 
 
 @router.post("/new")
@@ -178,7 +178,7 @@ async def create(request: Request, form: PostedForm) -> Response:
     try:
         name = await run_in_threadpool(lambda: _created(cache_of(request), form))
     except AllweatherError as error:
-        values: dict[str, Any] = {"rows": VARIABLES, "entered": form.fields, "detail": page_message(error)}
+        values: dict[str, Any] = {"rows": NEW_STUDY_VARIABLES, "entered": form.fields, "detail": page_message(error)}
         return render(request, "new.html", status_of(error), **values)
     return RedirectResponse(study_path(name), 303)
 
@@ -374,7 +374,7 @@ def _objective(choice: ObjectiveChoice, snapshot: Snapshot) -> dict[str, Any]:
 def _created(cache: StudyCache, form: Form) -> str:
     """Create a study from a spec as text, or from the fields of the form, and return its name."""
     text = form.fields.get("spec", "")
-    spec = Spec.from_toml(text, "spec") if text.strip() else Spec(draft_spec(form.fields, VARIABLES), "study")
+    spec = Spec.from_toml(text, "spec") if text.strip() else Spec(draft_spec(form.fields, NEW_STUDY_VARIABLES), "study")
     name = spec.name or ""
     require_name(name)
     require(find_study(cache.database, name) is None, "name", "be new in this database", name)
@@ -385,8 +385,8 @@ def _created(cache: StudyCache, form: Form) -> str:
 def _pending(snapshot: Snapshot) -> dict[str, Any]:
     """Return template values of the pending trials, newest first."""
     found = snapshot.by_state.get("pending", [])[::-1]
-    forms = [TrialForm.of(snapshot.stored, each) for each in found[:PENDING]]
-    return {"study": snapshot, "name": snapshot.name, "forms": forms, "further": len(found) - PENDING}
+    forms = [TrialForm.of(snapshot.stored, each) for each in found[:MAX_PENDING_FORMS]]
+    return {"study": snapshot, "name": snapshot.name, "forms": forms, "further": len(found) - MAX_PENDING_FORMS}
 
 
 def _trial(study: OpenStudy, form: TrialForm) -> dict[str, Any]:

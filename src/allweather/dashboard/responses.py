@@ -26,7 +26,7 @@ from allweather.storage import Journal, export_lines
 from allweather.trials.history import History
 
 UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
-LINES = 500
+JOURNAL_LINES_PER_CHUNK = 500
 """Lines of a journal that are sent at a time."""
 STATIC = Path(__file__).parent / "static"
 OWN_FILES = ("allweather.css", "allweather.js", "mark.svg")
@@ -161,7 +161,7 @@ def attachment(name: str, ending: str) -> str:
 
 
 def _chunks(lines: Iterator[str]) -> Iterator[str]:
-    while chunk := list(islice(lines, LINES)):
+    while chunk := list(islice(lines, JOURNAL_LINES_PER_CHUNK)):
         yield "".join(f"{line}\n" for line in chunk)
 
 

@@ -27,11 +27,11 @@ from allweather.trials.text import fields
 if TYPE_CHECKING:
     from allweather.dashboard.studies import Snapshot
 
-WHOLE = 2**53
+MAX_EXACT_INTEGER = 2**53
 """The largest integer that JSON numbers represent exactly."""
 Cell = (
     StrictBool
-    | Annotated[StrictInt, Field(ge=-WHOLE, le=WHOLE)]
+    | Annotated[StrictInt, Field(ge=-MAX_EXACT_INTEGER, le=MAX_EXACT_INTEGER)]
     | Annotated[StrictFloat, Field(allow_inf_nan=False)]
     | Annotated[StrictStr, Field(max_length=1000)]
 )

@@ -33,7 +33,7 @@ MAX_CONNECTIONS = 256
 """Connections or requests that are open at once; further requests are answered with 503."""
 PREFIX = re.compile(r"(?!/(studies|new|api|static|login|logout|health)(/|$))(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+")
 """A path of letters and digits that cannot be confused with one of the server's own."""
-GRACE = 2
+SHUTDOWN_SECONDS = 2
 """Seconds for open requests to finish when the server shuts down."""
 
 
@@ -183,7 +183,7 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
     common: dict[str, Any] = {
         "log_level": "warning",
         "ws": "none",
-        "timeout_graceful_shutdown": GRACE,
+        "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
         "limit_concurrency": MAX_CONNECTIONS,
         "server_header": False,
     }

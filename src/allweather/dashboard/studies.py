@@ -20,8 +20,7 @@ from allweather.dashboard.tasks import Advice, Figure, Slots, TaskQueue, draw, p
 from allweather.engine.check import FEWEST
 from allweather.engine.policy import Policy
 from allweather.errors import InvalidInput
-from allweather.plots import STUDY_FIGURES
-from allweather.plots.applicable import absent_figures
+from allweather.plots import STUDY_FIGURES, absent_figures
 from allweather.plots.report import report_html
 from allweather.serialization import Spec
 from allweather.space.text import describe
@@ -36,9 +35,9 @@ from allweather.trials.tables import Line
 from allweather.trials.validation import Say
 
 Result = TypeVar("Result")
-OPEN_STUDIES = 32
+MAX_OPEN_STUDIES = 32
 """Studies that are kept open."""
-RESULTS = 64
+MAX_RESULTS_PER_STUDY = 64
 """Recommendations and figures that are kept per study."""
 FIGURES = (*STUDY_FIGURES, "policy")
 STATES = ("pending", "complete", "failed", "expired", "withdrawn")
@@ -146,7 +145,7 @@ class OpenStudy:
     def __init__(self, journal: SharedJournal, key: StudyKey, url: str, slots: Slots) -> None:
         self.journal, self.key, self._url = journal, key, url
         self._opening, self._caching = threading.Lock(), threading.Lock()
-        self._results = LRUCache[Hashable, Any](RESULTS)
+        self._results = LRUCache[Hashable, Any](MAX_RESULTS_PER_STUDY)
         self._stored: StoredStudy | None = None
         self._gate, memory = slots.ask, (slots.memory, lambda: self.snapshot().outcomes)
         self._asking = TaskQueue(self._load, memory=memory)
@@ -263,7 +262,7 @@ class StudyCache:
     def __init__(self, url: str, memory: float | None = None, computations: int = 1) -> None:
         self.url, self.database = url, Database(url)
         self._slots = Slots(computations, total_memory() / 2 if memory is None else memory)
-        self._open, self._lock = LRUCache[str, OpenStudy](OPEN_STUDIES), threading.Lock()
+        self._open, self._lock = LRUCache[str, OpenStudy](MAX_OPEN_STUDIES), threading.Lock()
 
     def find(self, name: str) -> OpenStudy:
         """Return the study of this name; one that was deleted and created again is opened again."""
