@@ -12,8 +12,7 @@ import pytest
 import allweather as aw
 from allweather._utils.registry import Named
 from allweather.benchmark import Run
-from allweather.benchmark.journal import Journal as RunJournal
-from allweather.benchmark.runner import execute
+from allweather.benchmark.runner import RunJournal, execute
 from allweather.methods.defaults import DEFAULTS, EVERY_TRIAL, LEGACY
 from allweather.serialization import Arguments, Spec, decode_part, encode_part, legacy, spec_of
 from allweather.serialization.compositions import as_stored
