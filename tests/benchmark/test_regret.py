@@ -5,7 +5,7 @@ import torch
 
 import allweather as aw
 from allweather.benchmark import Judge, Measure, Run, execute
-from allweather.benchmark.scheduled_regret import ScheduledJudge
+from allweather.benchmark.regret import ScheduledJudge
 from allweather.problems import problem
 
 BALL = aw.TotalVariation(aw.DivergenceRadius("total-variation"))

@@ -11,11 +11,8 @@ from allweather.plots.marks import BLUE, PALETTE, VERMILLION, Dots, Line, Panel
 from allweather.plots.picture import Picture
 from allweather.study import Study
 
-STATES = ("withdrawn",)
-"""States of trials that are excluded."""
 
-
-def frontier(study: Study, objective: Objective | None = None) -> Picture:
+def control_sets(study: Study, objective: Objective | None = None) -> Picture:
     """Plot the best objective of every control set against its cost, and the set of each trial.
 
     Args:
@@ -30,12 +27,12 @@ def frontier(study: Study, objective: Objective | None = None) -> Picture:
         ...     trial = study.ask()
         ...     left = {name: 0.5 for name in trial.left}
         ...     _ = study.tell(trial, -abs(trial.decision["ph"] - 6), context=left)
-        >>> [panel.title for panel in frontier(study).panels]
+        >>> [panel.title for panel in control_sets(study).panels]
         ['Objective versus cost', 'Control sets used']
     """
     outlook = study.outlook(objective=objective)
     if outlook.frontier is None:
-        raise InvalidInput("needs a study with control sets", where="plots.frontier(study=...)")
+        raise InvalidInput("needs a study with control sets", where="plots.control_sets(study=...)")
     table, label = outlook.frontier, objective_label(outlook.belief.objective)
     best = table[table["frontier"]]
     worth = Panel(
@@ -65,7 +62,7 @@ def frontier(study: Study, objective: Objective | None = None) -> Picture:
 
 def _used(trials: pd.DataFrame, sets: list[str]) -> Panel:
     """Return the control set of each trial against the cost spent so far."""
-    charged = trials[trials["cost"].notna() & ~trials["state"].isin(STATES)]
+    charged = trials[trials["cost"].notna() & (trials["state"] != "withdrawn")]
     spent = charged["cost"].cumsum()
     variables = [name for name in charged.columns if name not in ("state", "left", "cost", "value")]
     marks = []
