@@ -8,6 +8,7 @@ Every walk is done once to warm up, so that imports and caches of the process ar
 from __future__ import annotations
 
 import argparse
+import asyncio
 import inspect
 import json
 import os
@@ -24,8 +25,8 @@ from tempfile import TemporaryDirectory
 from types import CodeType, FrameType
 from typing import Any
 
+import httpx
 import sqlalchemy as sa
-from fastapi.testclient import TestClient
 from rich.console import Console
 from rich.table import Table
 from typer.testing import CliRunner
@@ -125,7 +126,7 @@ class Walker:
         self.trials = 0
         for _ in range(TRIALS):
             self._told()
-        self.client = TestClient(create_app(self.storage), base_url=HOST)
+        self.server = create_app(self.storage)
 
     def _told(self) -> None:
         trial = self.study.ask()
@@ -184,7 +185,12 @@ class Walker:
             raise RuntimeError(ended.output) from ended.exception
 
     def _post(self, path: str, body: dict[str, Any]) -> None:
-        self.client.post(f"/api/v1/studies/kiosk/{path}", json=body).raise_for_status()
+        async def post() -> None:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(self.server), base_url=HOST) as client:
+                answer = await client.post(f"/api/v1/studies/kiosk/{path}", json=body)
+            answer.raise_for_status()
+
+        asyncio.run(post())
 
 
 WALKS: dict[str, Callable[[Walker], Callable[[], object]]] = {
