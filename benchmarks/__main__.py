@@ -12,6 +12,7 @@ from benchmarks import (
     botorch_tutorial,
     calibration,
     cautious,
+    combinations,
     constraints,
     constraints_page,
     contexts,
@@ -32,6 +33,7 @@ from benchmarks import (
     objectives,
     papers,
     results_page,
+    same_decisions,
     simulator,
     simulator_page,
     soak,
@@ -40,6 +42,7 @@ from benchmarks import (
     standard_errors,
     stored_tables,
     trials,
+    walks,
     worst_cases,
 )
 
@@ -63,6 +66,9 @@ CAMPAIGNS = {
     "gpu": gpu.main,
     "stages": stages.main,
     "contexts": contexts.main,
+    "combinations": combinations.main,
+    "same_decisions": same_decisions.main,
+    "walks": walks.main,
 }
 ALL = {
     "asks": asks.main,
@@ -78,6 +84,7 @@ ALL = {
     "standard_errors": standard_errors.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
+    "walks": walks.main,
     "defaults": lambda: defaults.main(["--show"]),
     "calibration": lambda: calibration.main(["--show"]),
     "simulator": lambda: simulator.main(["--show"]),
