@@ -73,6 +73,17 @@ def unfitted(points: Any, outcomes: Any) -> SingleTaskGP:
     return SingleTaskGP(points, outcomes)
 
 
+def precise(points: Any, outcomes: Any, Yvar: Any) -> SingleTaskGP:
+    """Return a BoTorch model of outcomes with known standard errors.
+
+    Args:
+        points: decisions and contexts.
+        outcomes: at these.
+        Yvar: the squares of their standard errors.
+    """
+    return SingleTaskGP(points, outcomes, Yvar)
+
+
 TOGETHER = ("control sets", "limits", "several objectives", "simulator", "cautious", "context known at ask")
 """Features that change the engine: their triples are tried too."""
 AHEAD = ("context known at ask", "partly known context", "forecast")
@@ -222,13 +233,14 @@ class Trying:
         return "control sets" in self
 
     def build(self) -> aw.Study:
-        """Return the study, new or resumed."""
+        """Return the study, new or resumed: what was changed since stays."""
         given: Row = {"initial": INITIAL, "seed": 1}
         if "SQLite and resume" in self:
-            given["storage"] = f"sqlite:///{self.folder}/study.db"
+            given |= {"storage": f"sqlite:///{self.folder}/study.db", "existing": "stored"}
         for label in self.labels:
             if label in SURROGATES:
-                given["surrogate"] = SURROGATES[label]()
+                known = label == "BoTorch model" and "known standard errors" in self
+                given["surrogate"] = precise if known else SURROGATES[label]()
             elif label in ACQUISITIONS:
                 given["acquisition"] = ACQUISITIONS[label]()
             elif label in GOALS:
@@ -236,6 +248,8 @@ class Trying:
         model = next((label for label in CONTEXTS if label in self), None)
         given["context"] = self._context_model(model or ("Empirical" if self.mixed else "KDE"))
         objective = next((OBJECTIVES[label]() for label in OBJECTIVES if label in self), None)
+        if isinstance(objective, aw.RobustSatisficing) and "minimize" in self:
+            objective = aw.RobustSatisficing(1.0, BALL["tv"])  # a target that can be reached
         given |= self._outcomes(objective)
         if "cautious" in self:
             given["cautious"] = 0.8
@@ -285,20 +299,25 @@ class Trying:
     def _context_model(self, label: str) -> aw.ContextModel:
         names = list(self._variables()) if self.controlled else ["c", "d"]
         rows = self._rows(names)
-        law = scipy.stats.uniform(0, 1)
-        each: dict[str, aw.ContextModel] = {name: aw.Known(law, 16) if name != "d" else aw.KDE(16) for name in names}
+        laws: Row = dict.fromkeys(names, scipy.stats.uniform(0, 1))
+        each: dict[str, aw.ContextModel] = {
+            name: aw.Finite([{name: self.value(name, u)} for u in (0.2, 0.8)]) for name in names
+        }
+        each["d"] = aw.KDE(8)
         if self.mixed:
-            each["c"] = aw.Finite(["dry", "wet"], [0.4, 0.6])
-            each |= {name: aw.Empirical() for name in names if name in ("x", "y")}
+            mixed = {
+                "x": scipy.stats.randint(0, 5),
+                "y": scipy.stats.loguniform(0.01, 1),
+                "c": {"dry": 0.4, "wet": 0.6},
+            }
+            laws |= {name: law for name, law in mixed.items() if name in names}
         models: dict[str, Callable[[], aw.ContextModel]] = {
             "KDE": lambda: aw.KDE(16),
             "Empirical": aw.Empirical,
             "Drifting": lambda: aw.Drifting(5.0),
             "Discretised": lambda: aw.Discretised(16),
             "MeanBox": lambda: aw.MeanBox(16),
-            "Known": lambda: aw.Known(
-                (lambda n, _: [rows[k % len(rows)] for k in range(n)]) if self.mixed else dict.fromkeys(names, law), 16
-            ),
+            "Known": lambda: aw.Known(laws, 16),
             "Finite": lambda: aw.Finite(rows),
             "Uniform": lambda: aw.Uniform(16),
             "Independent": lambda: aw.Independent(**each),
@@ -419,7 +438,7 @@ class Trying:
         if "check" in self:
             self.study.check("value" if "several objectives" in self or "limits" in self else None)
         if "report" in self:
-            aw.report.write_report(self.study, f"{self.folder}/report.html", static=True)
+            aw.report.write_report(self.study, f"{self.folder}/report.html")
 
 
 def _space(**more: Any) -> aw.Space:
