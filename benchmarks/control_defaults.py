@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from allweather.benchmark.subset_regret import SubsetJudge
 from rich.console import Console
+from rich.table import Table
 
 import allweather as aw
-from allweather.benchmark.subset_regret import SubsetJudge
 from allweather.errors import BudgetSpent
 from allweather.problems import SubsetProblem, problem
 from allweather.surrogates import Surrogate
 from benchmarks.comparison import Results
-from benchmarks.evidence import markdown
 from benchmarks.paired import PairedRun, read
 
 PROBLEMS = ("gp-sample-3d", "hartmann3-subsets", "plant-5d", "airfoil")
@@ -40,8 +40,8 @@ SETTINGS = tuple(f"{name}, {level}" for name in PROBLEMS for level in LEVELS)
 SEEDS = range(100, 120)
 RESULTS = Path(__file__).parent / "results" / "control_defaults.jsonl"
 COLUMNS = ("pairs", "cumulative, by cost", "cumulative", "recommendation", "at half the budget")
-REFERENCE = "DRO, UCB(1.5), rbf"
-"""What control sets had before: what ratios are to."""
+REFERENCE, CHOSEN = "DRO, UCB(1.5), rbf", "ObjectiveUCB(1)"
+"""What control sets had before, which ratios are to, and what was chosen."""
 
 
 @dataclass(frozen=True)
@@ -165,19 +165,19 @@ def campaign(runs: Iterable[PairedRun], path: Path, budget: float | None = None)
     return results
 
 
-def table(results: Sequence[Mapping[str, Any]], seeds: Iterable[int] = SEEDS) -> str:
-    """A Markdown table of regrets as multiples of the reference's.
+def by_candidate(results: Sequence[Mapping[str, Any]], seeds: Iterable[int] = SEEDS) -> list[list[str]]:
+    """Rows of a table of regrets as multiples of the reference's, the head first.
 
     Args:
         results: lines of the file.
         seeds: those that count.
     """
     own = _own(results, seeds)
-    return markdown([["candidate", *COLUMNS], *([name, *_cells(own, name)] for name in own.methods)])
+    return [["candidate", *COLUMNS], *([name, *_cells(own, name)] for name in own.methods)]
 
 
-def by_problem(results: Sequence[Mapping[str, Any]], method: str, seeds: Iterable[int] = SEEDS) -> str:
-    """As `table`, of one candidate by problem and cost.
+def by_problem(results: Sequence[Mapping[str, Any]], method: str, seeds: Iterable[int] = SEEDS) -> list[list[str]]:
+    """As `by_candidate`, of one candidate by problem and cost.
 
     Args:
         results: lines of the file.
@@ -185,7 +185,7 @@ def by_problem(results: Sequence[Mapping[str, Any]], method: str, seeds: Iterabl
         seeds: those that count.
     """
     own = _own(results, seeds)
-    return markdown([["problem", *COLUMNS], *([name, *_cells(own, method, name)] for name in SETTINGS)])
+    return [["problem", *COLUMNS], *([name, *_cells(own, method, name)] for name in SETTINGS)]
 
 
 def _own(results: Sequence[Mapping[str, Any]], seeds: Iterable[int]) -> Results:
@@ -196,7 +196,8 @@ def _own(results: Sequence[Mapping[str, Any]], seeds: Iterable[int]) -> Results:
 def _cells(own: Results, method: str, setting: str | None = None) -> list[str]:
     kinds = [(kind, place) for kind in ("cumulative", "recommended") for place in (0, 1)]
     cells = [own.ratio(method, REFERENCE, *kind, setting) for kind in kinds]
-    return [str(cells[0].pairs), *map(str, cells)]
+    alone = cells[0].pairs == 1  # one pair has no standard error
+    return [str(cells[0].pairs), *(f"{each.value:.2f}" if alone else str(each) for each in cells)]
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -220,10 +221,14 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def _show(results: Sequence[Mapping[str, Any]], seeds: range) -> None:
-    console = Console(width=150)
-    console.print(table(results, seeds), markup=False)
-    for method in _own(results, seeds).methods:
-        console.print(f"\n{method}\n{by_problem(results, method, seeds)}", markup=False)
+    title = f"regret as a multiple of {REFERENCE}: geometric means of paired ratios (standard error of the logarithm)"
+    tables = {title: by_candidate(results, seeds)}
+    tables |= {method: by_problem(results, method, seeds) for method in _own(results, seeds).methods}
+    for name, (head, *rows) in tables.items():
+        shown = Table(*head, title=name)
+        for row in rows:
+            shown.add_row(*row)
+        Console(width=130).print(shown)
 
 
 def _short(number: float) -> float:

@@ -67,7 +67,7 @@ class Matern:
 
     def of_arrays(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Correlations (..., n, m) of scaled points (..., n, d) and (m, d), without gradient."""
-        return self._with_columns(a, b)[0] if self.columns else self.of_array(squared_distances_of_arrays(a, b))
+        return self._by_column(a, b) if self.columns else self.of_array(squared_distances_of_arrays(a, b))
 
     def of_differences(self, apart: Tensor) -> Tensor:
         """Correlations (...,) of scaled points by their differences (..., d)."""
@@ -96,7 +96,8 @@ class Matern:
                 return np.asarray(moved @ b - moved.sum(1, keepdims=True) * a)
 
             return near, back
-        near, roots = self._with_columns(a, b)
+        roots: list[np.ndarray] = []
+        near = self._by_column(a, b, roots)
 
         def back_by_column(rising: np.ndarray) -> np.ndarray:
             pull = rising * near
@@ -105,18 +106,19 @@ class Matern:
 
         return near, back_by_column
 
-    def _with_columns(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Correlations (..., n, m), and for each column `sqrt(2 nu)` times the distances in it."""
+    def _by_column(self, a: np.ndarray, b: np.ndarray, roots: list[np.ndarray] | None = None) -> np.ndarray:
+        """Correlations (..., n, m); `sqrt(2 nu)` times the distances in each column are appended to `roots`."""
         rate = math.sqrt(2 * self.nu)
-        total, shape, roots = np.zeros((*a.shape[:-1], len(b))), np.ones((*a.shape[:-1], len(b))), []
+        total, shape = np.zeros((*a.shape[:-1], len(b))), np.ones((*a.shape[:-1], len(b)))
         for column in range(a.shape[-1]):
             r = rate * a[..., column, None] - rate * b[:, column]
             np.abs(r, out=r)
             total += r
             shape *= self.shape(r)
-            roots.append(r)
+            if roots is not None:
+                roots.append(r)
         shape *= np.exp(np.negative(total, out=total), out=total)
-        return shape, roots
+        return shape
 
     def shape(self, r: Numbers) -> Numbers:
         """The polynomial that a Matern is besides the exponential."""
