@@ -21,6 +21,8 @@ MAX_PAIR_ENTRIES = 2**23
 """Numbers that products of two columns of the basis may take; where there would be more they are not kept."""
 GAP_TOLERANCE = 1e-9
 """Of the duality gap, relative to the range of a decision's values."""
+MIN_ROWS_FOR_PAIRS = 8
+"""Smaller batches read the products of pairs more slowly than they form them (`python -m benchmarks mmd_paths`)."""
 FULL_SPECTRUM_CONTEXTS = 192
 """Contexts up to which all axes of the kernel matrix are computed."""
 
@@ -108,13 +110,6 @@ class KernelBall:
         return self.basis[:, first] * self.basis[:, second], place
 
     @cached_property
-    def _root(self) -> Tensor | None:
-        """All of the spectrum that is not rounding, for products with the matrix, where it is the shorter way."""
-        spectrum, vectors = self._axes
-        felt = int((spectrum > 1e-15 * spectrum[0]).sum())
-        return vectors[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < self.size else None
-
-    @cached_property
     def well_conditioned(self) -> bool:
         """Whether the inverse is accurate enough for supports to be changed by it."""
         spectrum = self._axes[0]
@@ -130,22 +125,16 @@ class KernelBall:
         """This ball in single precision: for the first steps of a solver, not for answers."""
         found = KernelBall.__new__(KernelBall)
         single = {name: getattr(self, name).float() for name in ("gram", "diagonal", "spectrum", "basis")}
-        vars(found).update(single, floor=self.floor, rank=self.rank, _root=None)
+        vars(found).update(single, floor=self.floor, rank=self.rank)
         return found
 
     def between(self, index: Tensor) -> Tensor:
         """The regularised kernel matrices (b, m, m) of some contexts (b, m)."""
         return self.gram.take(index[:, :, None] * self.size + index[:, None, :])
 
-    def product(self, x: Tensor) -> Tensor:
-        """The products (..., n) of `x` (..., n) and the regularised kernel matrix, to the last digit."""
-        return x @ self.gram
-
     def times(self, x: Tensor) -> Tensor:
-        """The products (b, n) of `x` (b, n) and the regularised kernel matrix."""
-        if self._root is None:
-            return x @ self.gram
-        return torch.addmm(x, x @ self._root, self._root.T, beta=self.floor)
+        """The products (..., n) of `x` (..., n) and the regularised kernel matrix."""
+        return x @ self.gram
 
     def factor(self, diagonal: Tensor) -> Solver:
         """A solver of `(K + diag) x = b` for a batch of diagonals (b, n), good enough for a Newton step.
@@ -158,7 +147,7 @@ class KernelBall:
             dense = cholesky(self.gram + torch.diag_embed(diagonal))
             return lambda *b: list(torch.cholesky_solve(torch.stack(b, -1), dense).unbind(-1))
         basis, d = self.basis[:, :r], 1 / (diagonal + self.floor)
-        if n * self.rank**2 <= MAX_PAIR_ENTRIES:
+        if len(d) >= MIN_ROWS_FOR_PAIRS and n * self.rank**2 <= MAX_PAIR_ENTRIES:
             inner = (d @ self._pairs[0][:, : r * (r + 1) // 2])[:, self._pairs[1][:r, :r]]
         else:
             inner = (basis.T * d[:, None, :]) @ basis
@@ -173,7 +162,7 @@ class KernelBall:
 
     def to_points(self, p: Tensor) -> Tensor:
         """The distance (..., n) of each point mass from p (..., n)."""
-        mean = self.product(p)
+        mean = self.times(p)
         return (self.diagonal - 2 * mean + total(p * mean)).clamp_min(0).sqrt()
 
     def project(self, values: Tensor) -> Tensor:
@@ -203,9 +192,9 @@ class KernelBall:
     def _solve_on(self, support: Tensor, sides: Tensor) -> Tensor:
         """The x (m, b, n), zero off the support, with `K x = side` on it.
 
-        Where K is well conditioned its inverse is known, and the condition off the support is the smaller system.
+        Where K is well conditioned its inverse is known, and the condition off a large support is the smaller system.
         """
-        if not self.well_conditioned:
+        if not self.well_conditioned or 2 * int(support.sum(-1).amin()) < self.size:
             return _Blocks(self.gram, support).solve(sides)
         free = sides @ self.inverse
         return free - _Blocks(self.inverse, ~support).solve(free) @ self.inverse

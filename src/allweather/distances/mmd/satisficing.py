@@ -74,7 +74,7 @@ class _Program:
 
     def __init__(self, ball: KernelBall, gains: Tensor, p: Tensor) -> None:
         self.ball, self.gains, self.p = ball, gains, p
-        mean = ball.product(p)
+        mean = ball.times(p)
         self.shift = (mean - total(p * mean) / 2).expand_as(gains)  # u
         self.ones = torch.ones_like(gains)
 
