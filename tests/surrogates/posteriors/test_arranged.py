@@ -148,7 +148,7 @@ def test_transformed_outcomes(order, split):
 
 @pytest.mark.parametrize(("order", "split"), SPLITS)
 def test_many_outcomes(order, split, monkeypatch):
-    monkeypatch.setattr(gp_module, "EXACT", 50)
+    monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 50)
     posterior = GPS["matern"].fit(whole(80))
     assert isinstance(posterior, InducingPosterior)
     decisions, contexts, points = grid(order, split)
