@@ -33,12 +33,13 @@ from benchmarks.paired import PairedRun, read
 
 PROBLEMS = ("gp-sample-3d", "hartmann3-subsets", "plant-5d", "airfoil")
 """Those of subsets; a run on the first draws a function of its own."""
-LEVELS = {"cheap": (0.5, 6.0), "moderate": (4.0, 12.0), "expensive": (4.0, 14.0)}
-"""Costs, the effort of `CostAdaptive`, and the budget, in units of the dearest set. With cheap sets the usual effort of
-4 means 400 plays."""
+LEVELS = {"cheap": (0.25, 5.0), "moderate": (2.0, 8.0), "expensive": (4.0, 14.0)}
+"""Costs, the effort of `CostAdaptive`, and the budget, in units of the dearest set: some 30, 35 and 18 trials. With
+cheap sets the usual effort of 4 means 400 trials of the cheapest group alone."""
 SETTINGS = tuple(f"{name}, {level}" for name in PROBLEMS for level in LEVELS)
 SEEDS = range(100, 120)
 RESULTS = Path(__file__).parent / "results" / "control_defaults.jsonl"
+COLUMNS = ("pairs", "cumulative, by cost", "cumulative", "recommendation", "at half the budget")
 REFERENCE = "DRO, UCB(1.5), rbf"
 """What control sets had before: what ratios are to."""
 
@@ -171,15 +172,8 @@ def table(results: Sequence[Mapping[str, Any]], seeds: Iterable[int] = SEEDS) ->
         results: lines of the file.
         seeds: those that count.
     """
-    counted = set(seeds)
-    own = Results.of([dict(each) for each in results if each["seed"] in counted])
-    rows = [["candidate", "pairs", "cumulative, by cost", "cumulative", "recommendation", "at half the budget"]]
-    for method in own.methods:
-        cells = [
-            own.ratio(method, REFERENCE, kind, place) for kind in ("cumulative", "recommended") for place in (0, 1)
-        ]
-        rows.append([method, str(cells[0].pairs), *map(str, cells)])
-    return markdown(rows)
+    own = _own(results, seeds)
+    return markdown([["candidate", *COLUMNS], *([name, *_cells(own, name)] for name in own.methods)])
 
 
 def by_problem(results: Sequence[Mapping[str, Any]], method: str, seeds: Iterable[int] = SEEDS) -> str:
@@ -190,17 +184,19 @@ def by_problem(results: Sequence[Mapping[str, Any]], method: str, seeds: Iterabl
         method: the candidate.
         seeds: those that count.
     """
+    own = _own(results, seeds)
+    return markdown([["problem", *COLUMNS], *([name, *_cells(own, method, name)] for name in SETTINGS)])
+
+
+def _own(results: Sequence[Mapping[str, Any]], seeds: Iterable[int]) -> Results:
     counted = set(seeds)
-    own = Results.of([dict(each) for each in results if each["seed"] in counted])
-    rows = [["problem", "pairs", "cumulative, by cost", "cumulative", "recommendation", "at half the budget"]]
-    for setting in SETTINGS:
-        cells = [
-            own.ratio(method, REFERENCE, kind, place, setting)
-            for kind in ("cumulative", "recommended")
-            for place in (0, 1)
-        ]
-        rows.append([setting, str(cells[0].pairs), *map(str, cells)])
-    return markdown(rows)
+    return Results.of([dict(each) for each in results if each["seed"] in counted])
+
+
+def _cells(own: Results, method: str, setting: str | None = None) -> list[str]:
+    kinds = [(kind, place) for kind in ("cumulative", "recommended") for place in (0, 1)]
+    cells = [own.ratio(method, REFERENCE, *kind, setting) for kind in kinds]
+    return [str(cells[0].pairs), *map(str, cells)]
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -226,7 +222,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 def _show(results: Sequence[Mapping[str, Any]], seeds: range) -> None:
     console = Console(width=150)
     console.print(table(results, seeds), markup=False)
-    for method in dict.fromkeys(each["method"] for each in results):
+    for method in _own(results, seeds).methods:
         console.print(f"\n{method}\n{by_problem(results, method, seeds)}", markup=False)
 
 

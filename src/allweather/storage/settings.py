@@ -79,7 +79,7 @@ class Settings:
         spec = self.document.get("spec")
         variables = self.document.get("variables") if spec is None else self._checked(spec)["variables"]
         if not isinstance(variables, Mapping):
-            raise InvalidInput("does not say what its variables are: use the Python code that made it", where=self.name)
+            raise InvalidInput("has variables that cannot be read: use the Python code that made it", where=self.name)
         return decode_space(variables, below(self.name, "variables"))
 
     @property

@@ -178,6 +178,11 @@ class Posterior(ABC):
         raise InvalidInput(f"`{type(self).__name__}` cannot be split in several ways: with control sets use `GP()`")
 
     @property
+    def order(self) -> tuple[int, ...] | None:
+        """Which column of the fitted points each column is, where they were arranged."""
+        return None
+
+    @property
     def approximation(self) -> str:
         """What was approximated, as the beginning of a sentence; empty where the posterior is exact."""
         return ""

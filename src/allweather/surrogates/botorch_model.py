@@ -87,8 +87,8 @@ class ModelPosterior(Posterior):
 
     botorch: Model
     split: int
-    order: tuple[int, ...] | None = None
-    """Which of the model's columns each column is, where they were rearranged."""
+    turned: tuple[int, ...] | None = None
+    """Which of the model's columns each column is, where they were arranged."""
 
     @classmethod
     def of(cls, model: Model, split: int) -> ModelPosterior:
@@ -102,14 +102,19 @@ class ModelPosterior(Posterior):
 
     def columns(self, points: Tensor) -> Tensor:
         """Joint points (..., d) as the model takes them: its own columns, in its precision."""
-        if self.order is not None:
-            points = points[..., sorted(range(len(self.order)), key=self.order.__getitem__)]
+        if self.turned is not None:
+            points = points[..., torch.tensor(self.turned).argsort()]
         return points.to(precision(self.botorch))
 
     def arranged(self, order: Sequence[int], split: int) -> ModelPosterior:
         """The same model, called on points whose columns are put back in its order."""
-        known = self.order or range(len(order))
-        return replace(self, split=split, order=tuple(known[column] for column in order))
+        known = self.turned or range(len(order))
+        return replace(self, split=split, turned=tuple(known[column] for column in order))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """Which of the model's columns each column is, where they were arranged."""
+        return self.turned
 
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """BoTorch's own Matheron paths, with as many features as it sees fit."""

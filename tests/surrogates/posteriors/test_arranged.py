@@ -3,6 +3,7 @@
 import pytest
 import torch
 from botorch.models import SingleTaskGP
+from tests.pretend_device import DEVICE, PretendDevice, there
 from tests.surrogates.tables import table, uniform
 
 import allweather as aw
@@ -194,3 +195,39 @@ def test_a_matern_of_several_columns_cannot_be_arranged():
     with pytest.raises(InvalidInput, match="matern-columns"):
         aw.GP("matern").fit(whole()).arranged(*SPLITS[1])
     assert aw.GP("matern").over_columns().kernel == "matern-columns"
+
+
+@pytest.mark.parametrize("name", [*GPS, "transformed", "many"])
+def test_everything_stays_on_the_device_of_the_outcomes(name, monkeypatch):
+    if name == "many":
+        monkeypatch.setattr(gp_module, "EXACT", 20)
+    surrogate = GPS.get(name, aw.GP("matern-columns", outputscale="fit", transform="auto"))
+    data = whole(skewed=name == "transformed")
+    fitted, (order, split) = surrogate.fit(data), SPLITS[1]
+    decisions, contexts, _ = grid(order, split)
+    weights, further = uniform(len(contexts), seed=6).softmax(-1), uniform(2, 4, seed=9)
+
+    def computed(posterior, move):
+        posterior = posterior.given(move(further)).arranged(order, split)
+        at, bound = move(decisions).requires_grad_(), move(contexts)
+        field = posterior.field(bound)
+        found = [*field(at), *field.combination(at, move(weights)), field.upper(at, move(weights), 1.5)]
+        found.append(torch.autograd.grad(sum(each.sum() for each in found), at)[0])
+        found += [*field.slopes(move(decisions)), *field.rough(torch.tensor([0, 2]))(move(decisions))]
+        found.append(field.step(move(decisions), move(weights), bound)(move(decisions)))
+        found.append(posterior.context_kernel(bound, bound))
+        generator = torch.Generator().manual_seed(0)
+        found += [
+            posterior.draws(move(decisions), bound, 8, generator),
+            posterior.paths(bound, 8, generator, 64)(move(decisions)),
+            posterior.fourier_paths(bound, 8, generator, 64)(move(decisions)),
+            posterior.mean_draws(move(decisions), bound, move(weights.expand(8, -1)), 8, generator),
+        ]
+        return found
+
+    expected = computed(fitted, lambda each: each.clone())
+    with PretendDevice():
+        moved = surrogate.resume(data.to(DEVICE), fitted.hyperparameters)
+        for ours, theirs in zip(computed(moved, there), expected, strict=True):
+            assert ours.device == DEVICE
+            torch.testing.assert_close(ours.detach().cpu(), theirs.detach(), rtol=1e-6, atol=1e-8)

@@ -92,7 +92,7 @@ class InducingPosterior(ProductPosterior):
         """The same posterior with its columns in another order."""
         found = super().arranged(order, split)
         assert isinstance(found, InducingPosterior)
-        return replace(found, everything=replace(self._all, points=self._all.points[:, list(order)]))
+        return replace(found, everything=replace(self._all, points=self._all.points[:, torch.tensor(order)]))
 
     @property
     def information_gain(self) -> float:

@@ -95,6 +95,11 @@ class MixturePosterior(Posterior):
         return self._each(lambda part: part.arranged(order, split))
 
     @property
+    def order(self) -> tuple[int, ...] | None:
+        """That of the parts."""
+        return self.best.order
+
+    @property
     def hyperparameters(self) -> Hyperparameters:
         """Those that fit best."""
         return self.best.hyperparameters

@@ -159,11 +159,18 @@ class ProductPosterior(Posterior):
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
         """The same posterior: a kernel that is a product over columns is one however they are split."""
-        data, kernel, columns = self.data, self.data.kernel, list(order)
+        data, kernel, columns = self.data, self.data.kernel, torch.tensor(order)
         same = f"be a product over columns where they are split in several ways: {over_columns(kernel.family)}"
         require(kernel.factor.separable, "GP(kernel=...)", same, kernel.family)
         turned = replace(kernel, lengthscales=kernel.lengthscales[columns], split=split)
-        return replace(self, data=replace(data, kernel=turned, points=data.points[:, columns], order=tuple(columns)))
+        known = data.order or range(len(order))
+        fitted = tuple(known[column] for column in order)
+        return replace(self, data=replace(data, kernel=turned, points=data.points[:, columns], order=fitted))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """Which column of the fitted points each column is, where they were arranged."""
+        return self.data.order
 
     @property
     def hyperparameters(self) -> Hyperparameters:

@@ -73,6 +73,12 @@ class TransformedPosterior(Posterior):
         return replace(self, inner=self.inner.arranged(order, split))
 
     @property
+    def order(self) -> tuple[int, ...] | None:
+        """That of the warped outcomes' GP."""
+        order: tuple[int, ...] | None = self.inner.order
+        return order
+
+    @property
     def hyperparameters(self) -> Hyperparameters:
         """Those of the transformed outcomes' GP."""
         fitted: Hyperparameters = self.inner.hyperparameters
