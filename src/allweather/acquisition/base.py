@@ -77,10 +77,10 @@ class Belief:
 
     def rough(self) -> Belief | None:
         """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""
-        thinned = self.reference.thinned(ROUGH)
-        if thinned is None:
+        sampled = self.reference.sampled(ROUGH)
+        if sampled is None:
             return None
-        chosen, reference = thinned
+        chosen, reference = sampled
         known = "field" in vars(self)  # else it is bound to the fewer contexts, if ever
         return replace(self, reference=reference, bound=self.field.rough(chosen) if known else None)
 

@@ -200,7 +200,7 @@ def test_a_matern_of_several_columns_cannot_be_arranged():
 @pytest.mark.parametrize("name", [*GPS, "transformed", "many"])
 def test_everything_stays_on_the_device_of_the_outcomes(name, monkeypatch):
     if name == "many":
-        monkeypatch.setattr(gp_module, "EXACT", 20)
+        monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 20)
     surrogate = GPS.get(name, aw.GP("matern-columns", outputscale="fit", transform="auto"))
     data = whole(skewed=name == "transformed")
     fitted, (order, split) = surrogate.fit(data), SPLITS[1]

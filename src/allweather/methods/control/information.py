@@ -151,8 +151,8 @@ class Lesson:
 
 def _plans(belief: Belief, search: Search) -> tuple[Tensor, Tensor, Tensor]:
     """Points (k, m, d), weights (k, m) and means (k,) of the plans of one set."""
-    thinned = belief.reference.thinned(FEW)
-    thin = belief if thinned is None else replace(belief, reference=thinned[1])
+    sampled = belief.reference.sampled(FEW)
+    thin = belief if sampled is None else replace(belief, reference=sampled[1])
     quick = replace(search, raw=64, starts=4, steps=15)
     best = quick.best(thin.expected, belief.generator, near=belief.incumbents(4)).decision
     decisions = torch.cat([best[None], belief.incumbents(RIVALS)])
