@@ -269,4 +269,4 @@ class Study(StudyViews):
     def _situation(
         self, history: History, context: Row | None, forecast: ContextModel | None, caller: str
     ) -> Situation:
-        return Situation.of(history.space, context, forecast, caller, history.whole is not None)
+        return Situation.of(history.space, context, forecast, caller, self._engine.left)

@@ -51,7 +51,7 @@ def test_pending_trials_of_one_occasion_share_their_unknown_context():
     study.add([{"order": 0.1 * n, "demand": each, "value": each} for n, each in enumerate(WEEK)])
     study.ask(4, same_context=True)
     study.ask()
-    reference = study._engine.parts.context.reference(study._history.observations.seen, 1, torch.Generator())
+    reference = study._engine.sides[0].main.context.reference(study._history.observations.seen, 1, torch.Generator())
     pending, _ = study._history.unresolved(reference, torch.Generator().manual_seed(1))
     assert len(pending[:4, 1].unique()) == 1
     assert pending[4, 1] != pending[0, 1]

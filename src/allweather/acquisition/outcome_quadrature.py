@@ -38,9 +38,9 @@ class QuadratureGain:
 
     def __init__(self, belief: Belief, decisions: int, contexts: int, nodes: int) -> None:
         compared = belief.incumbents(decisions) if belief.compared is None else belief.compared[:decisions]
-        self._belief, thinned = belief, belief.reference.thinned(FEW)
-        self._reference = belief.reference if thinned is None else thinned[1]
-        self._field = belief.field if thinned is None else belief.field.rough(thinned[0])
+        self._belief, sampled = belief, belief.reference.sampled(FEW)
+        self._reference = belief.reference if sampled is None else sampled[1]
+        self._field = belief.field if sampled is None else belief.field.rough(sampled[0])
         self._nodes, self._shares = (each.to(self._reference.points.device) for each in outcome_nodes(nodes))
         n = len(self._reference.points)
         self._each = torch.eye(n, dtype=torch.float64, device=self._reference.points.device)

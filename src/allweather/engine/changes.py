@@ -10,7 +10,6 @@ import torch
 
 from allweather.acquisition import Acquisition
 from allweather.contexts import ContextModel
-from allweather.engine.controlled import ControlledEngine
 from allweather.engine.engine import Engine
 from allweather.engine.resume import Opened, require_changeable
 from allweather.engine.setup import Setup
@@ -58,7 +57,7 @@ class ChangeableStudy(TrialLog):
         return self._engine.initial
 
     @property
-    def _engine(self) -> Engine | ControlledEngine:
+    def _engine(self) -> Engine:
         return self._opened[1].engine
 
     def change(
@@ -195,10 +194,10 @@ def check_change(setup: Setup, history: History, later: History) -> None:
         engine = setup.engine
     except InvalidInput as error:
         raise error.within("Study.change(...)") from None
-    if isinstance(engine, ControlledEngine) or not history.happened or later.happened:
+    if not engine.sides[0].only or not history.happened or later.happened:
         return
     try:
-        engine.parts.reference(later.observations, 1, torch.Generator().manual_seed(0))
+        engine.sides[0].main.reference(later.observations, 1, torch.Generator().manual_seed(0))
     except InvalidInput:
         wanted = "leave one of the contexts that happened within the bounds, since their law is learned from them"
         raise InvalidInput(where=CALL("variables"), requirement=wanted, received=later.space.contexts) from None

@@ -10,12 +10,8 @@ from typing import Any
 
 from torch import Tensor
 
-from allweather.acquisition.optimize import Search
 from allweather.contexts import Ignored
-from allweather.engine.controlled import ControlledEngine
-from allweather.engine.controlled_outcomes import ControlledOutcomes
 from allweather.engine.engine import Engine
-from allweather.engine.outcomes import OutcomesEngine, check_combination, named_kinds, with_acquisition
 from allweather.errors import InvalidInput, is_number, require, require_count
 from allweather.methods import method as named_method
 from allweather.methods.composition import Composition
@@ -54,6 +50,17 @@ def resolve_method(method: str | Composition | None, caller: str = "Study") -> C
         return named_method(method)
     require(isinstance(method, Composition), f"{caller}(method=...)", "be a method's name or a composition", method)
     return method
+
+
+@dataclass(frozen=True)
+class _Only:
+    sign: int
+    constrains = False
+    measure = None
+    surrogate = None
+
+    def describe(self, name):
+        return name
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,25 +108,40 @@ class EngineFactory:
         """1 where larger outcomes are better, -1 where smaller ones are."""
         return SIGNS[self.direction]
 
-    def engine(self, composition: Composition, control: Control | None) -> Engine | ControlledEngine:
-        """Return the engine of a composition, with one engine per control set where there are any."""
-        fits = control is None or isinstance(control, Control)
-        require(fits, "Study(control=...)", "be a Control of sets and their costs", control)
-        if self.outcomes is not None:
-            return self._outcomes_engine(composition, control, self.outcomes)
-        if control is None:
-            needless = composition.rule is not None
-            require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
-            check_simulator(composition, self.space)
-            return self._engine(composition, self.limits)
-        return self._controlled(composition, control, self.sign)
+    def engine(self, composition: Composition, control: Control | None) -> Engine:
+        """Return the engine of a composition."""
+        from types import SimpleNamespace
+
+        outcomes = self.outcomes
+        if outcomes is not None:
+            own, remedy = (
+                composition.objective,
+                "give each its own: `Maximize(objective)`, `AtLeast(threshold, objective)`",
+            )
+            require(own is None, "Study(outcomes=..., objective=...)", "not have an objective for all", own, remedy)
+            upwards, remedy = self.direction == "maximize", "use `Maximize` and `Minimize`"
+            require(upwards, "Study(outcomes=..., direction=...)", "not both be given", self.direction, remedy)
+        else:
+            outcomes = {"value": _Only(self.sign)}
+        spec = SimpleNamespace(
+            space=self.space,
+            composition=composition,
+            outcomes=outcomes,
+            control=control,
+            constraints=self.limits,
+            candidates=self.candidates,
+            initial=self.initial,
+            seed=self.seed,
+            cautious=self.cautious,
+        )
+        return Engine.of(spec, self.device)
 
     def arguments(self, composition: Composition, control: Control | None) -> Arguments:
         """Return the arguments of the study, from which its spec is made."""
         given = (self.space, composition, self.direction, self.seed, self.initial, self.limits, self.candidates)
         return Arguments(*given, control=control, outcomes=self.outcomes, cautious=self.cautious)
 
-    def identity(self, engine: Engine | ControlledEngine) -> dict[str, str]:
+    def identity(self, engine: Engine) -> dict[str, str]:
         """Return what must be the same when a study is resumed: of its parts the kinds, which later releases keep."""
         given = {"space": repr(self.space), "direction": self.direction, "seed": str(self.seed)}
         limits = [
@@ -127,8 +149,10 @@ class EngineFactory:
             for limit in self.limits
         ]
         bounds = "; ".join(f"{_optional(low)} to {_optional(high)} of {names}" for names, low, high in limits)
-        found = {**given, "method": "; ".join(engine.kinds()), **engine.part_kinds(), "constraints": bounds}
-        found["outcomes"] = "" if self.outcomes is None else json.dumps(named_kinds(self.outcomes))
+        found = {**given, "method": repr(engine), "constraints": bounds}
+        found["outcomes"] = (
+            "" if self.outcomes is None else json.dumps({n: type(o).__name__ for n, o in self.outcomes.items()})
+        )
         encoded = self._encoded
         if encoded is None:
             return {**found, "candidates": ""}
@@ -138,51 +162,6 @@ class EngineFactory:
     @property
     def _encoded(self) -> Tensor | None:
         return None if self.candidates is None else self.space.decisions.encode(self.candidates)
-
-    def _outcomes_engine(
-        self, composition: Composition, control: Control | None, outcomes: Mapping[str, Outcome]
-    ) -> Engine | ControlledEngine:
-        """Return the engine of several outcomes; refuse what does not go with them."""
-        check_combination(composition, self.direction)
-        if control is not None:
-            return self._controlled_outcomes(composition, control, outcomes)
-        check_simulator(composition, self.space)
-        composition = with_acquisition(composition, outcomes, self.cautious)
-        engines = {}
-        for name, outcome in outcomes.items():
-            parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)
-            engines[name] = self._engine(parts, self.limits, outcome.sign)
-        return OutcomesEngine.of(engines, outcomes, self.cautious)
-
-    def _controlled_outcomes(
-        self, composition: Composition, control: Control, outcomes: Mapping[str, Outcome]
-    ) -> ControlledOutcomes:
-        plain = self.cautious is None
-        require(plain, "Study(cautious=...)", "not be given with control sets", self.cautious)
-        said = "not be given with control sets and several outcomes at once"
-        require(composition.simulator is None, "Study(simulator=...)", said, composition.simulator)
-        engines = {}
-        for name, outcome in outcomes.items():
-            parts = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)
-            engines[name] = self._controlled(parts, control, outcome.sign)
-        return ControlledOutcomes(engines, outcomes)
-
-    def _controlled(self, composition: Composition, control: Control, sign: int) -> ControlledEngine:
-        check_simulator(composition, self.space, controlled=True)
-        template = self._engine(Composition(), ())
-        return ControlledEngine(composition, self.space, control, template, sign, self.limits, self._encoded)
-
-    def _engine(
-        self, composition: Composition, constraints: tuple[LinearConstraint, ...], sign: int | None = None
-    ) -> Engine:
-        columns = self.space.decisions.columns + self.space.contexts.columns
-        return Engine(
-            parts=composition.on(self.space, self.sign if sign is None else sign),
-            search=Search(self.space.decisions, constraints, self._encoded, device=self.device),
-            initial=max(5, columns + 1) if self.initial is None else self.initial,
-            seed=self.seed,
-            device=self.device,
-        )
 
 
 def _optional(bound: float | None) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from allweather.engine.controlled import ControlledEngine
 from allweather.engine.engine import Engine
 from allweather.engine.factory import EngineFactory, resolve_method
 from allweather.methods.composition import Composition
@@ -68,7 +67,7 @@ class Setup:
         return self.factory.space
 
     @cached_property
-    def engine(self) -> Engine | ControlledEngine:
+    def engine(self) -> Engine:
         """From a history to the next decision."""
         return self.factory.engine(self.composition, self.control)
 

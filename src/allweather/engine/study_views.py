@@ -10,10 +10,9 @@ from allweather._utils.timing import threads as limit_threads
 from allweather.engine.changes import ChangeableStudy
 from allweather.engine.check import Check
 from allweather.engine.front import front_of, hypervolume_of
-from allweather.engine.outcomes_view import view_outcome
-from allweather.engine.plan import Situation
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.engine.requests import check_predictions, view_posterior
+from allweather.engine.situation import Situation
 from allweather.objectives import Objective
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class StudyViews(ChangeableStudy):
         history = self._history if after is None else self._history.until(after)
         with self._computing():
             view = view_posterior(self._setup_at(history).engine, history, Situation(), objective, "Study.outlook")
-        return view if outcome is None else view_outcome(view, outcome)
+        return view if outcome is None else view.of_outcome(outcome)
 
     def front(self) -> pd.DataFrame:
         """Return trade-offs between several objectives: decisions of which none is better in all, with intervals."""

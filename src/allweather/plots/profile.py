@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
 from allweather.plots.axes import chosen, grid, inner, is_log, is_numeric, place, places

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from allweather.benchmark.regret import Judge, Measure
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
 from allweather.plots.axes import complete_trials

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from allweather._utils.formatting import tame
 from allweather.distances import TotalVariation
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Expectation, Objective

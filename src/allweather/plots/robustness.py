@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import require_number
 from allweather.objectives import Expectation, Objective
 from allweather.plots.axes import require_contexts

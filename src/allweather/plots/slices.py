@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.objectives import Objective
 from allweather.plots.axes import chosen, complete_trials, grid, is_log, is_numeric, place, places
 from allweather.plots.labels import format_row, format_value, noted

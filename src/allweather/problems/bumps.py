@@ -13,7 +13,7 @@ from allweather._utils.matern import matern52_as_gaussians
 from allweather.contexts import Reference
 from allweather.problems.expansion import KernelExpansion
 
-BLOCK = 2**22
+MAX_BLOCK_NUMBERS = 2**22
 """Exponentials in memory at a time, where no gradient is needed."""
 
 
@@ -57,7 +57,9 @@ class Bumps:
         """Return values (b, n), differentiable in both arguments; the last columns are the contexts."""
         split = decisions.shape[1]
         there = self._factors(contexts, slice(split, None))
-        rows = [decisions] if decisions.requires_grad else decisions.split(max(1, BLOCK // len(self.heights)))
+        rows = (
+            [decisions] if decisions.requires_grad else decisions.split(max(1, MAX_BLOCK_NUMBERS // len(self.heights)))
+        )
         blocks = [(self.heights * self._factors(block, slice(0, split))) @ there.T for block in rows]
         return self.offset + torch.cat(blocks)
 
@@ -66,7 +68,7 @@ class Bumps:
         heights = self.heights
         for column, (points, weights) in laws.items():
             steepness, centres, place = self._distinct([column])
-            rows = max(1, BLOCK // len(points))
+            rows = max(1, MAX_BLOCK_NUMBERS // len(points))
             parts = zip(steepness.split(rows), centres.split(rows), strict=True)
             means = [(-s * (points[:, 0] - c) ** 2).exp() @ weights for s, c in parts]
             heights = heights * torch.cat(means)[place]

@@ -180,6 +180,15 @@ class TrialLog:
         """Return the whole study as lines of JSON, which `allweather import` reads."""
         return list(export_lines(cast(MemoryJournal, self._session.journal)))
 
+    def trial(self, number: int) -> Trial:
+        """Return a trial by its number."""
+        return self.history.find(number)
+
+    @property
+    def history(self) -> History:
+        """All that has happened."""
+        return self._session.history
+
     @property
     def _history(self) -> History:
         return self._session.history

@@ -22,8 +22,8 @@ from allweather.surrogates.observations import Observations
 if TYPE_CHECKING:
     from botorch.models.model import Model
 
-BLOCK = 2**14
-"""Joint points in one call of the model."""
+MAX_BLOCK_POINTS = 2**14
+"""Limit on the joint points in one call of the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +176,7 @@ class ModelField(Field):
 
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation, a block of decisions at a time."""
-        rows = max(1, BLOCK // len(self._contexts))
+        rows = max(1, MAX_BLOCK_POINTS // len(self._contexts))
         blocks = [self._moments(joint(block, self._contexts)) for block in decisions.split(rows)]
         return Moments(*(torch.cat(part) for part in zip(*blocks, strict=True)))
 

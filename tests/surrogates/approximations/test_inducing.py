@@ -92,9 +92,9 @@ class TestStudies:
 
     @pytest.fixture
     def study(self, monkeypatch) -> aw.Study:
-        monkeypatch.setattr(gp_module, "EXACT", 100)
-        monkeypatch.setattr(gp_module, "ENOUGH", 80)
-        monkeypatch.setattr(gp_module, "FIRST", 40)
+        monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 100)
+        monkeypatch.setattr(gp_module, "MAX_FIT_OUTCOMES", 80)
+        monkeypatch.setattr(gp_module, "FIRST_FIT_OUTCOMES", 40)
         return self.filled()
 
     def filled(self) -> aw.Study:
@@ -108,7 +108,7 @@ class TestStudies:
         assert "Approximation: the model" in str(found)
         assert aw.Recommendation.from_dict(found.to_dict()).approximation == found.approximation
         assert study.check().explained > 0.3
-        monkeypatch.setattr(gp_module, "EXACT", 1000)
+        monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 1000)
         right = self.filled().recommend()
         assert "approximation" not in right.to_dict()
         assert found.decision["x"] == pytest.approx(right.decision["x"], abs=0.02)

@@ -149,7 +149,7 @@ def test_transformed_outcomes(order, split):
 
 @pytest.mark.parametrize(("order", "split"), SPLITS)
 def test_many_outcomes(order, split, monkeypatch):
-    monkeypatch.setattr(gp_module, "EXACT", 50)
+    monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 50)
     posterior = GPS["matern"].fit(whole(80))
     assert isinstance(posterior, InducingPosterior)
     decisions, contexts, points = grid(order, split)
@@ -200,7 +200,7 @@ def test_a_matern_of_several_columns_cannot_be_arranged():
 @pytest.mark.parametrize("name", [*GPS, "transformed", "many"])
 def test_everything_stays_on_the_device_of_the_outcomes(name, monkeypatch):
     if name == "many":
-        monkeypatch.setattr(gp_module, "EXACT", 20)
+        monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 20)
     surrogate = GPS.get(name, aw.GP("matern-columns", outputscale="fit", transform="auto"))
     data = whole(skewed=name == "transformed")
     fitted, (order, split) = surrogate.fit(data), SPLITS[1]

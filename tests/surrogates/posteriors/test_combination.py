@@ -89,7 +89,7 @@ def test_quadratic_forms_of_many_contexts(nu, monkeypatch):
     exact = torch.stack([row @ Matern(nu)(points, points) @ row for row in weights])
     torch.testing.assert_close(gram.quadratic(weights), exact)
     torch.testing.assert_close(torch.stack([gram.quadratic(row) for row in weights]), exact)
-    monkeypatch.setattr("allweather.surrogates.approximations.gram.DENSE", 10)
+    monkeypatch.setattr("allweather.surrogates.approximations.gram.MAX_DENSE_CONTEXTS", 10)
     torch.testing.assert_close(Gram(Matern(nu), points).quadratic(weights), exact, rtol=1e-5, atol=0)
 
 

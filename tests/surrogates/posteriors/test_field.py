@@ -3,7 +3,7 @@ import torch
 from tests.surrogates.tables import table, uniform
 
 from allweather.surrogates import GP, Field
-from allweather.surrogates.approximations.low_rank import EXACT, pivoted_root, skeletons
+from allweather.surrogates.approximations.low_rank import EXACT_ACCURACY, pivoted_root, skeletons
 from allweather.surrogates.botorch_model import ModelPosterior
 from allweather.surrogates.observations import Observations
 
@@ -87,7 +87,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     field = GP().fit(table(60)).field(uniform(300, 2))
     decisions = uniform(9, 2, seed=5)
     whole = moments_and_gradients(field, decisions)
-    monkeypatch.setattr("allweather.surrogates.posteriors.field.BLOCK", 2 * field._support[0].numel())
+    monkeypatch.setattr("allweather.surrogates.posteriors.field.MAX_BLOCK_NUMBERS", 2 * field._support[0].numel())
     for one, other in zip(whole, moments_and_gradients(field, decisions), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
@@ -133,7 +133,7 @@ def test_a_root_that_would_be_too_wide_is_not_returned():
 
 def test_nothing_is_saved_where_contexts_are_few():
     factor = GP().fit(table(5)).data.kernel.factor
-    chosen, spread = skeletons(factor, uniform(20, 2), uniform(5, 2), 10.0).to(EXACT)
+    chosen, spread = skeletons(factor, uniform(20, 2), uniform(5, 2), 10.0).to(EXACT_ACCURACY)
     assert spread is None
     assert len(chosen) == 20
 

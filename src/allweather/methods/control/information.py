@@ -17,10 +17,13 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition import Acquisition, Belief
+from allweather.acquisition.base import Score
 from allweather.acquisition.expected_maximum import expected_maximum
+from allweather.acquisition.joint import joint_scores, likely_feasible
+from allweather.acquisition.optimize import Search
 from allweather.errors import MOST, require_count, require_number
 from allweather.methods.control.ledger import Ledger
-from allweather.methods.control.rules import Offer, Rule, Side, best_of_each
+from allweather.methods.control.rules import Offer, Rule, SideBelief, best_of_each
 from allweather.surrogates.gp.known_noise import centre_and_scale
 from allweather.surrogates.posteriors.step import Step
 
@@ -49,24 +52,52 @@ class InformationPerCost(Rule):
         require_number(self.threshold, "InformationPerCost(threshold=...)", low=0)
         require_count(self.contexts, "InformationPerCost(contexts=...)", low=1, high=MOST)
 
-    def choose(self, sides: Sequence[Side], acquisition: Acquisition, ledger: Ledger) -> Offer:
-        """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost."""
-        plans, (seen, *_) = Plans.of(sides), (side.belief.observations for side in sides)
-        _, scale = centre_and_scale(seen.values, seen.sds)
-        lessons = [Lesson(side.belief, plans, self.contexts) for side in sides]
+    def choose(self, sides: Sequence[SideBelief], acquisition: Acquisition, ledger: Ledger) -> Offer:
+        """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost.
+
+        Of several objectives gains are added, each in units of its outcomes' standard deviation. Under limits a gain
+        counts by the probability that the trial keeps them.
+        """
+        lessons, unit = self._lessons(sides)
         quick = [side._replace(search=replace(side.search, raw=32, starts=2, steps=12)) for side in sides]
         offers = best_of_each(quick, lessons)
-        best = self.pick(offers, ledger)
+        best = self.pick([offer for offer in offers if offer.safe] or offers, ledger)
         share = float(Fraction(best.control.exact_cost, ledger.dearest))
-        if best.score >= self.threshold * scale * share:
+        if best.score >= self.threshold * unit * share:
             return best
-        return max(
-            best_of_each(sides, acquisition.together([side.belief for side in sides])), key=lambda offer: offer.score
-        )
+        offers = best_of_each(sides, joint_scores(acquisition, [side.joint for side in sides]))
+        return max([offer for offer in offers if offer.safe] or offers, key=lambda offer: offer.score)
+
+    def _lessons(self, sides: Sequence[SideBelief]) -> tuple[list[Score], float]:
+        """What a trial teaches under each set, and the standard deviation that this is measured in."""
+        gains: list[list[Score]] = [[] for _ in sides]
+        units = []
+        for place in range(len(sides[0].joint.objectives)):
+            beliefs = [side.joint.objectives[place] for side in sides]
+            plans, seen = Plans.of(beliefs, [side.search for side in sides]), beliefs[0].observations
+            units.append(centre_and_scale(seen.values, seen.sds)[1])
+            for found, belief in zip(gains, beliefs, strict=True):
+                found.append(Lesson(belief, plans, self.contexts))
+        shares = [1.0] if len(units) == 1 else [1 / unit for unit in units]
+        scores = [_taught(side, found, shares) for side, found in zip(sides, gains, strict=True)]
+        return scores, units[0] if len(units) == 1 else 1.0
 
     def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
         """The most per unit cost."""
         return max(offers, key=lambda offer: offer.score / offer.control.cost)
+
+
+def _taught(side: SideBelief, gains: Sequence[Score], shares: Sequence[float]) -> Score:
+    """The sum of gains, each times its share, and times the probability that limits are kept."""
+    if len(gains) == 1 and not side.joint.limits:
+        return gains[0]
+    kept = likely_feasible(side.joint.limits)
+
+    def score(decisions: Tensor) -> Tensor:
+        total = torch.stack([share * gain(decisions) for share, gain in zip(shares, gains, strict=True)]).sum(0)
+        return total * kept(decisions).exp() if side.joint.limits else total
+
+    return score
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +114,17 @@ class Plans:
     """How one outcome moves the means at all these points."""
 
     @classmethod
-    def of(cls, sides: Sequence[Side]) -> Plans:
-        """Return the best decision of every set under the posterior mean, and the best of those tried."""
-        points, weights, means = _side_by_side([_plans(side) for side in sides])
-        top = means.argsort(descending=True)[: RIVALS + len(sides)]
+    def of(cls, beliefs: Sequence[Belief], searches: Sequence[Search]) -> Plans:
+        """Return the best decision of every set under the posterior mean, and the best of those tried.
+
+        Args:
+            beliefs: about one objective, one under each set.
+            searches: for decisions of each set.
+        """
+        points, weights, means = _side_by_side(list(map(_plans, beliefs, searches)))
+        top = means.argsort(descending=True)[: RIVALS + len(beliefs)]
         points, weights, means = points[top], weights[top], means[top]
-        belief = sides[0].belief
+        belief = beliefs[0]
         back, nothing = _order(belief), points.new_zeros(1, 0)
         whole = belief.surrogate.arranged(back, len(back)).field(nothing)
         return cls(points, weights, means, whole.step(points.flatten(0, 1), points.new_ones(1), nothing))
@@ -113,12 +149,11 @@ class Lesson:
         return expected_maximum(plans.means.expand_as(steps), steps).reshape(b, m).mean(-1)
 
 
-def _plans(side: Side) -> tuple[Tensor, Tensor, Tensor]:
+def _plans(belief: Belief, search: Search) -> tuple[Tensor, Tensor, Tensor]:
     """Points (k, m, d), weights (k, m) and means (k,) of the plans of one set."""
-    belief = side.belief
-    thinned = belief.reference.thinned(FEW)
-    thin = belief if thinned is None else replace(belief, reference=thinned[1])
-    quick = replace(side.search, raw=64, starts=4, steps=15)
+    sampled = belief.reference.sampled(FEW)
+    thin = belief if sampled is None else replace(belief, reference=sampled[1])
+    quick = replace(search, raw=64, starts=4, steps=15)
     best = quick.best(thin.expected, belief.generator, near=belief.incumbents(4)).decision
     decisions = torch.cat([best[None], belief.incumbents(RIVALS)])
     values = thin.field.mean(decisions).detach().requires_grad_()

@@ -23,9 +23,9 @@ TOLERANCE, JITTER = 1e-13, 1e-9
 """Of a covariance, relative to the prior variance; and what is added to that of pivots chosen for other scalings."""
 
 
-WORTHWHILE = 2**22
-"""Multiplications for one decision's variances, from which on a skeleton is worth making."""
-EXACT, ROUGH = 3e-12, 1e-3
+MIN_SKELETON_PRODUCTS = 2**22
+"""Below this many multiplications per decision, compute variances at all contexts."""
+EXACT_ACCURACY, ROUGH_ACCURACY = 3e-12, 1e-3
 """Accuracies of the map from few contexts to all: to rounding, or good enough to tell decisions apart."""
 
 
@@ -163,7 +163,7 @@ def skeletons(factor: Matern, contexts: Tensor, anchors: Tensor, signal: float) 
     nothing_saved = Skeletons(None, np.arange(n))
     t = len(anchors)
     # The spectrum of a Matern falls too slowly; with few data the variance is cheap as it is.
-    if factor.nu != math.inf or n * t**2 < WORTHWHILE:
+    if factor.nu != math.inf or n * t**2 < MIN_SKELETON_PRODUCTS:
         return nothing_saved
     root = pivoted_root(factor, torch.cat([contexts, anchors]), min(n, 256, max(t, 16)))
     if root is None:
@@ -179,7 +179,7 @@ def skeletons(factor: Matern, contexts: Tensor, anchors: Tensor, signal: float) 
         sketch = (rows @ mixed[0]) * (rows @ mixed[1])
         triangle, order = scipy.linalg.qr(sketch.cpu().numpy().T, mode="r", pivoting=True, check_finite=False)
         size = np.abs(np.diagonal(triangle))
-        if size[-8] <= EXACT * size[0]:  # the sketch was wide enough to see the rank
+        if size[-8] <= EXACT_ACCURACY * size[0]:  # the sketch was wide enough to see the rank
             return Skeletons(triangle, order)
         width = 3 * width // 2
     return nothing_saved

@@ -17,7 +17,7 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.posteriors.field import ProductField
 from allweather.surrogates.posteriors.product import ProductPosterior
 from allweather.surrogates.posteriors.step import MeanStep
-from allweather.surrogates.samples.joint_draws import RANK, TOLERANCE, Drawn, Noise, Truncated
+from allweather.surrogates.samples.joint_draws import MAX_ROOT_COLUMNS, ROOT_TOLERANCE, Drawn, Noise, Truncated
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class MixturePosterior(Posterior):
         if found is None:
             distinct = {_kernel(part): part for part in self.parts}
             points = torch.stack([part.scaled_contexts(contexts) for part in distinct.values()])
-            roots = truncated_roots(self.best.data.kernel.factor, points, RANK, TOLERANCE)
+            roots = truncated_roots(self.best.data.kernel.factor, points, MAX_ROOT_COLUMNS, ROOT_TOLERANCE)
             found = self._roots[contexts] = dict(zip(distinct, roots, strict=True))
         return found
 

@@ -22,15 +22,15 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel, over_columns
 from allweather.surrogates.posteriors.field import Data, ProductField
 from allweather.surrogates.samples.fourier import weight_space
-from allweather.surrogates.samples.joint_draws import RANK, TOLERANCE, Drawn, Noise
+from allweather.surrogates.samples.joint_draws import MAX_ROOT_COLUMNS, ROOT_TOLERANCE, Drawn, Noise
 from allweather.surrogates.samples.paths import matheron
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
 
 
-REFACTORISED = 256
-"""Up to so many outcomes a posterior with further ones is computed anew."""
+MAX_REFACTORISED_OUTCOMES = 256
+"""Up to this many outcomes, factorise anew when outcomes are added; above, extend the factor."""
 
 
 class Standardised(NamedTuple):
@@ -133,7 +133,9 @@ class ProductPosterior(Posterior):
         return self._drawn(contexts, count, generator).means(decisions, contexts, laws)
 
     def _drawn(self, contexts: Tensor, count: int, generator: Generator) -> Drawn:
-        truncated = truncated_root(self.data.kernel.factor, self.scaled_contexts(contexts), RANK, TOLERANCE)
+        truncated = truncated_root(
+            self.data.kernel.factor, self.scaled_contexts(contexts), MAX_ROOT_COLUMNS, ROOT_TOLERANCE
+        )
         return Drawn([self.data], [Noise.draw(count, truncated, len(contexts), generator)], truncated)
 
     def scaled_contexts(self, contexts: Tensor) -> Tensor:
@@ -148,7 +150,7 @@ class ProductPosterior(Posterior):
         expected = data.mean + data.kernel(points, data.points) @ data.weights
         believed = expected if values is None else (values - data.shift) / data.scale
         targets = torch.cat([self.targets, believed])
-        if data.noise_root is None and len(targets) <= REFACTORISED:
+        if data.noise_root is None and len(targets) <= MAX_REFACTORISED_OUTCOMES:
             joint = torch.cat([data.points, points])
             told = Standardised(joint, targets, (data.shift, data.scale), data.variances)
             found = ProductPosterior.conditioned(self.fitted, data.kernel, told)

@@ -1,13 +1,18 @@
 """Scores of decisions where several outcomes count: objectives to improve, limits to keep.
 
-Several objectives are combined by a random augmented Chebyshev scalarisation (Knowles 2006; with risk measures this
-is MARS, Daulton et al. 2022). Limits are kept optimistically: a decision may be tried while the upper bound of each
-constraint's own objective reaches its limit, or under a sample by the sample itself. As long as no tried decision is
-believed feasible, the probability of feasibility is maximised (Gardner et al. 2014; Gelbart et al. 2014).
+Any acquisition is scored like this, unless it has a score of its own for several outcomes (`Acquisition.joint`).
+
+Several objectives are combined by a random augmented Chebyshev scalarisation of their scores (Knowles 2006; with risk
+measures this is MARS, Daulton et al. 2022); of scores that are logarithms of gains, by the logarithm of a randomly
+weighted sum of the gains. Limits are kept optimistically: a decision may be tried while the upper bound of each limit's
+own objective reaches its level, or under a sample by the sample itself; logarithms of gains are added to the logarithm
+of the probability that limits are kept. As long as no tried decision is believed feasible, that probability is
+maximised (Gardner et al. 2014; Gelbart et al. 2014).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,18 +23,9 @@ from torch import Generator, Tensor
 from torch.nn.functional import softplus
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.acquisition.feasibility import Limit, believed_feasible, typical_spread
-from allweather.acquisition.improvement import ExpectedImprovement
-from allweather.acquisition.mars import MARS
-from allweather.acquisition.objective_ucb import ObjectiveUCB
-from allweather.acquisition.random import Random
+from allweather.acquisition.limits import Limit, believed_feasible, typical_spread
 from allweather.acquisition.scalarisation import chebyshev, objective_units, random_weights
-from allweather.acquisition.thompson import Thompson
-from allweather.acquisition.ucb import UCB
-from allweather.errors import require
 
-SUPPORTED = (ObjectiveUCB, UCB, Thompson, ExpectedImprovement, MARS, Random)
-"""Acquisitions whose scores can be combined."""
 STRENGTH = 10.0
 """What staying behind a limit by one spread of its outcome costs, in spreads of the objective."""
 OPTIMISM = 1.0
@@ -40,19 +36,24 @@ SOFT = 0.02
 
 @dataclass(frozen=True, eq=False)
 class JointBelief:
-    """What is known about several outcomes at one step."""
+    """What is known about all outcomes at one step, under one control set."""
 
     objectives: tuple[Belief, ...]
-    """What to improve."""
+    """What to improve: one belief for each outcome that is maximized or minimized."""
     limits: tuple[Limit, ...] = ()
     """What to keep."""
     cautious: float | None = None
     """The probability with which every decision must keep all limits, where it must."""
 
     @property
+    def main(self) -> Belief:
+        """The belief about the first objective."""
+        return self.objectives[0]
+
+    @property
     def generator(self) -> Generator:
         """The source of randomness that all outcomes share."""
-        return self.objectives[0].generator
+        return self.main.generator
 
     @property
     def width(self) -> float:
@@ -65,22 +66,35 @@ class JointBelief:
         found: Tensor = torch.cat([each.observations.decisions for each in self.objectives]).unique(dim=0)
         return found
 
+    def hopeful(self) -> bool:
+        """Whether a tried decision is believed to keep all limits."""
+        return not self.limits or bool(believed_feasible(self.limits, self.tried()).any())
 
-def check_acquisition(acquisition: Acquisition, objectives: int) -> None:
-    """Refuse an acquisition that cannot choose where there are several outcomes.
+
+def joint_scores(acquisition: Acquisition, beliefs: Sequence[JointBelief]) -> list[Score]:
+    """Return scores to maximise, from decisions (b, d_x) to (b,), which can be compared with each other.
 
     Args:
-        acquisition: of the study.
-        objectives: how many outcomes are maximized or minimized.
+        acquisition: how each objective is scored.
+        beliefs: about all outcomes, one for each control set.
     """
-    known = isinstance(acquisition, SUPPORTED)
-    names = ", ".join(f"{each.__name__}()" for each in SUPPORTED)
-    require(known, "Study(acquisition=..., outcomes=...)", f"be one of {names}", acquisition)
-    fits = objectives == 1 or not isinstance(acquisition, ExpectedImprovement)
-    wanted = "not be ExpectedImprovement where several outcomes are maximized or minimized"
-    require(fits, "Study(acquisition=..., outcomes=...)", wanted, acquisition, "use ObjectiveUCB() or Thompson()")
-    fits = objectives > 1 or not isinstance(acquisition, MARS)
-    require(fits, "Study(acquisition=..., outcomes=...)", "have several outcomes to maximize or minimize", acquisition)
+    own = [acquisition.joint(each) for each in beliefs]
+    if all(score is not None for score in own):
+        return [score for score in own if score is not None]
+    tried = [each.tried() if each.limits or len(each.objectives) > 1 else None for each in beliefs]
+    kept = [None if k is None else believed_feasible(each.limits, k) for each, k in zip(beliefs, tried, strict=True)]
+    # Samples tell by themselves which decisions may be feasible.
+    sought = [acquisition.uses_field and found is not None and not bool(found.any()) for found in kept]
+    scored = [place for place in range(len(beliefs)) if not sought[place]]
+    parts: dict[int, list[Score]] = {place: [] for place in scored}
+    for objective in range(len(beliefs[0].objectives)):
+        about = [_among_kept(acquisition, beliefs[place], objective, tried[place], kept[place]) for place in scored]
+        for place, score in zip(scored, acquisition.together(about), strict=True):
+            parts[place].append(score)
+    return [
+        _combined(acquisition, belief, parts[place], tried[place]) if place in parts else likely_feasible(belief.limits)
+        for place, belief in enumerate(beliefs)
+    ]
 
 
 def joint_score(acquisition: Acquisition, belief: JointBelief) -> Score:
@@ -90,25 +104,68 @@ def joint_score(acquisition: Acquisition, belief: JointBelief) -> Score:
         acquisition: how each objective is scored.
         belief: about all outcomes.
     """
-    if isinstance(acquisition, Random):
-        return acquisition.build(belief.objectives[0])
-    limits, tried = belief.limits, belief.tried()
-    found = believed_feasible(limits, tried)
-    if not bool(found.any()) and not isinstance(acquisition, Thompson):
-        return likely_feasible(limits)
-    if isinstance(acquisition, ExpectedImprovement):
-        gain = acquisition.build(_restricted(belief.objectives[0], tried[found]))
-        score = Combined([gain, likely_feasible(limits)], lambda parts: parts[0] + parts[1])
+    return joint_scores(acquisition, [belief])[0]
+
+
+def _among_kept(
+    acquisition: Acquisition, belief: JointBelief, objective: int, tried: Tensor | None, kept: Tensor | None
+) -> Belief:
+    """The belief about an objective; gains are over those tried decisions that are believed to keep all limits."""
+    about = belief.objectives[objective]
+    if not acquisition.logarithmic or not belief.limits or tried is None or kept is None:
+        return about
+    return _restricted(about, tried[kept])
+
+
+def _combined(acquisition: Acquisition, belief: JointBelief, scores: list[Score], tried: Tensor | None) -> Score:
+    """One score of those of all objectives and limits."""
+    limits = belief.limits
+    if tried is None:
+        return scores[0]
+    if acquisition.logarithmic:
+        gain = scores[0] if len(scores) == 1 else _total_gain(scores, belief)
+        score = Combined([gain, likely_feasible(limits)], lambda parts: parts[0] + parts[1]) if limits else gain
         return score if belief.cautious is None else penalised(score, limits, 1.0, belief.width)
-    if isinstance(acquisition, MARS):
-        improvement = acquisition.joint(belief.objectives, tried[found])
-        return penalised(improvement, limits, 1.0, -OPTIMISM if belief.cautious is None else belief.width)
-    wanted, unit = scalarised([acquisition.build(each) for each in belief.objectives], belief, tried)
+    if not acquisition.bounds_objective:
+        wanted, unit = _in_own_units(scores, belief, tried)
+        return penalised(wanted, limits, unit, -OPTIMISM if belief.cautious is None else belief.width)
+    wanted, unit = scalarised(scores, belief, tried)
     if belief.cautious is not None:
         return penalised(wanted, limits, unit, belief.width)
-    build = acquisition.of_limit if isinstance(acquisition, ObjectiveUCB) else acquisition.build
-    bounds = [build(limit.belief) for limit in limits]
+    bounds = [acquisition.of_limit(limit.belief) for limit in limits]
     return Combined([wanted, *bounds], lambda parts: parts[0] - unit * _penalty(parts[1:], limits))
+
+
+def _total_gain(scores: Sequence[Score], belief: JointBelief) -> Score:
+    """The logarithm of a randomly weighted sum of gains, each in units of its outcome's spread."""
+    weights = random_weights(len(scores), belief.generator)
+    units = [typical_spread(each) for each in belief.objectives]
+    shifts = [math.log(float(weight) / unit) for weight, unit in zip(weights, units, strict=True)]
+
+    def total(parts: list[Tensor]) -> Tensor:
+        return torch.stack([part + by for part, by in zip(parts, shifts, strict=True)]).logsumexp(0)
+
+    return Combined(scores, total)
+
+
+def _in_own_units(scores: Sequence[Score], belief: JointBelief, tried: Tensor) -> tuple[Score, float]:
+    """One score of several whose units are not known, measured by how they differ among decisions tried; its spread."""
+    ideal, units = [], []
+    for score in scores:
+        with torch.no_grad():
+            values = torch.cat([score(block) for block in tried.split(64)])
+        values = values[values.isfinite()]
+        ideal.append(float(values.max()) if len(values) else 0.0)
+        units.append(float(values.max() - values.min()) or 1.0 if len(values) else 1.0)
+    if len(scores) == 1:
+        return scores[0], units[0]
+    shares = random_weights(len(scores), belief.generator)
+
+    def scalar(parts: list[Tensor]) -> Tensor:
+        stacked = torch.stack(parts, -1)
+        return chebyshev((stacked - stacked.new_tensor(ideal)) / stacked.new_tensor(units), shares.to(stacked))
+
+    return Combined(scores, scalar), 1.0
 
 
 class Combined:

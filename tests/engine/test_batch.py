@@ -5,7 +5,11 @@ from tests.acquisition.beliefs import belief
 
 import allweather as aw
 from allweather.acquisition.optimize import Search
-from allweather.engine.pending import PendingPenalty, condition_on_pending, keep_apart
+from allweather.contexts import Reference
+from allweather.engine.batch import PendingPenalty, Unresolved, conditioned, keep_apart, unresolved
+from allweather.engine.sides import make_sides
+from allweather.methods.composition import Composition
+from allweather.trials import History, Trial
 
 LINE = Search(aw.Space(x=aw.Real(0, 1)).decisions)
 
@@ -51,18 +55,33 @@ def test_a_flat_score_is_penalised_too():
 def test_pending_trials_narrow_the_belief_and_failed_ones_lower_it():
     before = belief()
     point = torch.tensor([[0.31, 0.47]], dtype=torch.float64)[:, : before.observations.joint.shape[1]]
-    columns = before.observations.decisions.shape[1]
+    columns, worst = before.observations.decisions.shape[1], before.observations.values.min()
     decision, context = point[:, :columns], point[:, columns:]
 
-    def moments(after):
-        mean, sd = after.surrogate.field(context)(decision)
+    def moments(posterior):
+        mean, sd = posterior.field(context)(decision)
         return mean.item(), sd.item()
 
-    nothing = condition_on_pending(before, point[:0], point[:0])
-    assert nothing is before
-    mean, sd = moments(before)
-    pending_mean, pending_sd = moments(condition_on_pending(before, point, point[:0]))
+    assert conditioned(before.surrogate, Unresolved(point[:0], point[:0]), worst) is before.surrogate
+    mean, sd = moments(before.surrogate)
+    pending_mean, pending_sd = moments(conditioned(before.surrogate, Unresolved(point, point[:0]), worst))
     assert abs(pending_mean - mean) < 1e-6
     assert pending_sd < sd
-    failed_mean, _ = moments(condition_on_pending(before, point[:0], point))
+    failed_mean, _ = moments(conditioned(before.surrogate, Unresolved(point[:0], point), worst))
     assert failed_mean < mean
+
+
+def test_contexts_of_pending_trials_are_drawn_once_for_each_occasion():
+    space = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
+    trials = [
+        Trial(0, {"x": 0.1}, occasion="Mon"),
+        Trial(1, {"x": 0.2}, occasion="Mon"),
+        Trial(2, {"x": 0.3}, {"c": 0.5}),
+    ]
+    sides = make_sides(Composition(), space, {"value": aw.Maximize()}, None, (), None, "cpu")
+    law = Reference.checked([[0.2], [0.7], [0.9]], [0.3, 0.3, 0.4])
+    found = unresolved(History(space, 1, tuple(trials)), sides, lambda side: law, seeded())
+    assert found.pending[:, 0].tolist() == [0.1, 0.2, 0.3]
+    assert found.pending[0, 1] == found.pending[1, 1]
+    assert found.pending[2, 1] == 0.5
+    assert found.failed.shape == (0, 2)
