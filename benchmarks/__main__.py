@@ -12,6 +12,7 @@ from benchmarks import (
     botorch_tutorial,
     calibration,
     cautious,
+    combinations,
     constraints,
     constraints_page,
     contexts,
@@ -28,9 +29,11 @@ from benchmarks import (
     journal,
     mars_tutorial,
     methods,
+    mmd_paths,
     objectives,
     papers,
     results_page,
+    same_decisions,
     simulator,
     simulator_page,
     soak,
@@ -39,6 +42,7 @@ from benchmarks import (
     standard_errors,
     stored_tables,
     trials,
+    walks,
     worst_cases,
 )
 
@@ -52,6 +56,7 @@ CAMPAIGNS = {
     "floor": floor.main,
     "mars_tutorial": mars_tutorial.main,
     "fuzz": fuzz.main,
+    "mmd_paths": mmd_paths.main,
     "objectives": objectives.main,
     "papers": papers.main,
     "results": results_page.main,
@@ -61,6 +66,9 @@ CAMPAIGNS = {
     "gpu": gpu.main,
     "stages": stages.main,
     "contexts": contexts.main,
+    "combinations": combinations.main,
+    "same_decisions": same_decisions.main,
+    "walks": walks.main,
 }
 ALL = {
     "asks": asks.main,
@@ -76,6 +84,7 @@ ALL = {
     "standard_errors": standard_errors.main,
     "worst_cases": worst_cases.main,
     "growth": growth.main,
+    "walks": walks.main,
     "defaults": lambda: defaults.main(["--show"]),
     "calibration": lambda: calibration.main(["--show"]),
     "simulator": lambda: simulator.main(["--show"]),

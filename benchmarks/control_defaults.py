@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import allweather as aw
-from allweather.benchmark.subset_regret import SubsetJudge
+from allweather.benchmark.regret import SubsetJudge
 from allweather.errors import BudgetSpent
 from allweather.problems import SubsetProblem, problem
 from allweather.surrogates import Surrogate

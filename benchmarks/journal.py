@@ -28,8 +28,8 @@ def lines(url: str) -> list[str]:
     """A journal of many told trials, and one that waits for its outcome."""
     aw.Study(SPACE, storage=url, name="empty")
     with Database(url).reading() as connection:
-        recipe = json.loads(connection.exec_driver_sql("SELECT recipe FROM studies").scalar_one())
-    head = {"format": "allweather-journal", "version": "0001", "name": "long", "recipe": recipe}
+        spec = json.loads(connection.exec_driver_sql("SELECT spec FROM studies").scalar_one())
+    head = {"format": "allweather-journal", "version": "0001", "name": "long", "spec": spec}
     rows, rng = [], np.random.default_rng(0)
     for number in range(TRIALS + 1):
         asked = {"number": number, "decision": {"order": rng.random()}}

@@ -107,7 +107,7 @@ def main() -> None:
     )
     console.print(f"{DAYS} decisions took {seconds:.1f} s. The picture is [bold]{draw(study, robust, truth)}[/];")
     console.print(f"the study is kept: `.venv/bin/allweather dashboard --storage sqlite:///{OUTPUT}/newsvendor.db`.")
-    report = aw.report.write_report(study, OUTPUT / "report.html")
+    report = aw.plots.write_report(study, OUTPUT / "report.html")
     console.print(f"The report, to open in a browser or to send to a colleague, is [bold]{report}[/].")
 
 

@@ -8,7 +8,6 @@ far an adversary may shift them (the papers' epsilon); `width` multiplies a post
 
 from typing import TYPE_CHECKING
 
-from allweather._utils import deprecated
 from allweather._utils.lazy import lazy_names
 from allweather.errors import AllweatherError, BudgetSpent, InvalidInput
 from allweather.methods import method, methods  # at once: the package of this name would replace the function later
@@ -130,7 +129,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-deprecated.install()
 _NAMES = {
     "acquisition": (
         "UCB Acquisition Belief ChooseOnly ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient "
@@ -168,7 +166,7 @@ _NAMES = {
 }
 """Public names by module: imported when first used, since torch takes longer than most commands."""
 _MODULES = (
-    "acquisition contexts distances engine objectives plots report schedules serialization space storage study "
+    "acquisition contexts distances engine objectives plots schedules serialization space storage study "
     "surrogates trials"
 )
 __getattr__, __dir__ = lazy_names(__name__, {**_NAMES, "": _MODULES})

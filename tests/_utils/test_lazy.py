@@ -70,14 +70,13 @@ def test_lazy_names_are_those_that_type_checkers_see(package):
     for name in module.__all__:
         assert getattr(module, name) is getattr(sys.modules[imported[name]], name), name
     assert set(module.__all__) <= set(dir(module))
-    assert set(imported) - {"deprecated", "lazy_names"} == set(module.__all__)
+    assert set(imported) - {"lazy_names"} == set(module.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = module.Nothing
 
 
 def test_modules_are_attributes_as_before():
     assert aw.storage.Database.__name__ == "Database"
-    assert aw.report.__name__ == "allweather.plots.report"
     assert callable(aw.methods)
     assert {"Study", "storage", "methods", "__version__"} <= set(dir(aw))
 

@@ -127,9 +127,9 @@ def test_export_and_import(kiosk, folder):
         "",
         "no JSON",
         "[]",
-        '{"format": "allweather-journal", "version": "9999", "name": "x", "recipe": {}}',
-        '{"format": "allweather-journal", "version": "0001", "name": "x", "recipe": {}}',
-        '{"format": "allweather-journal", "version": "0001", "name": "x", "recipe": {"recipe": {"variables": 3}}}',
+        '{"format": "allweather-journal", "version": "9999", "name": "x", "spec": {}}',
+        '{"format": "allweather-journal", "version": "0001", "name": "x", "spec": {}}',
+        '{"format": "allweather-journal", "version": "0001", "name": "x", "spec": {"spec": {"variables": 3}}}',
     ],
 )
 def test_what_is_no_study_is_not_imported(terminal, folder, text):
@@ -163,11 +163,12 @@ def test_storage_by_option_environment_and_file(terminal, folder, monkeypatch):
 
 def test_storage_that_is_none(terminal, folder):
     (folder / "text.db").write_text("no database at all, but some text that is long enough to look at")
-    terminal("show", "--storage", "sqlite:///text.db", code=3)
-    terminal("init", "kiosk.toml", "--storage", "sqlite:///no/such/folder/x.db", code=3)
-    terminal("show", "--storage", "nonsense", code=2)
-    terminal("show", "--storage", "oracle://x/y", code=2)
-    terminal("show", "--storage", f"sqlite:///{folder}", code=3)
+    assert "text.db" in terminal("show", "--storage", "sqlite:///text.db", code=3).err
+    nowhere = terminal("init", "kiosk.toml", "--storage", "sqlite:///no/such/folder/x.db", code=3)
+    assert "no/such/folder" in nowhere.err
+    assert "nonsense" in terminal("show", "--storage", "nonsense", code=2).err
+    assert "oracle" in terminal("show", "--storage", "oracle://x/y", code=2).err
+    assert folder.name in terminal("show", "--storage", f"sqlite:///{folder}", code=3).err
 
 
 def test_a_study_made_in_python_goes_on_in_the_terminal(terminal):
@@ -176,7 +177,7 @@ def test_a_study_made_in_python_goes_on_in_the_terminal(terminal):
     study.tell(study.ask(), 3.0, context={"demand": 30})
     asked = terminal("ask", "--json").document["trials"][0]
     assert study.trials()["order"].tolist()[1] == asked["decision"]["order"]
-    assert terminal("show", "--json").document["recipe"]["context"] == {"name": "kde", "samples": 64}
+    assert terminal("show", "--json").document["spec"]["context"] == {"name": "kde", "samples": 64}
     assert terminal("recommend", "--json").document["decision"] == study.recommend().decision
 
 
@@ -192,7 +193,7 @@ def test_a_study_whose_parts_are_code(terminal):
     terminal("tell", 1, 3.5, "--context", "demand=300", code=2)
     terminal("correct", 0, 3.25)
     terminal("show")
-    assert terminal("show", "--json").document["recipe"] is None
+    assert terminal("show", "--json").document["spec"] is None
     terminal("export", "code.jsonl")
     terminal("import", "code.jsonl", "--study", "copy")
     assert study.trials()["value"].tolist()[:1] == [3.25]
@@ -225,12 +226,12 @@ def test_questions(terminal, folder, monkeypatch):
     answers = ["2 bad", "stall", "smaller", "order", "", "", "zero", "0", "100", "kg"]
     answers += ["wood", "d", "choice", "oak, pine", "demand", "context", "integer", "0", "9.5", "9", "", "", "tail"]
     terminal("init", typed="\n".join(answers) + "\n")
-    recipe = Spec.from_toml((folder / "stall.toml").read_text())
-    assert recipe.space == aw.Space(
+    spec = Spec.from_toml((folder / "stall.toml").read_text())
+    assert spec.space == aw.Space(
         order=aw.Real(0, 100), wood=aw.Choice("oak", "pine"), demand=aw.Context(aw.Integer(0, 9))
     )
-    assert recipe.fields["objective"] == {"name": "cvar", "level": 0.2}
-    assert recipe.fields["direction"] == "minimize"
+    assert spec.fields["objective"] == {"name": "cvar", "level": 0.2}
+    assert spec.fields["direction"] == "minimize"
     assert " kg, wood" in terminal("ask").out
     assert "not overwritten" in terminal("init", typed="\n".join(answers) + "\n", code=2).err
 
@@ -249,7 +250,7 @@ def test_plots(kiosk, folder):
         kiosk("plot", f"{figure}.svg", "--figure", figure)
         assert "<svg" in (folder / f"{figure}.svg").read_text()
     assert "did you mean 'progress'" in kiosk("plot", "--figure", "progres", code=2).err
-    assert "control sets" in kiosk("plot", "--figure", "frontier", code=2).err
+    assert "control sets" in kiosk("plot", "--figure", "control_sets", code=2).err
     kiosk("plot", "no/such/folder/x.png", code=2)
     kiosk("plot", "x.nothing", code=2)
 

@@ -23,11 +23,11 @@ def test_variables_that_cannot_be_read_are_a_sentence(url):
         assert client.get("/").status_code == 200
 
 
-@pytest.mark.parametrize("text", ["no json", "[1]", '{"study": 3}', '{"recipe": "x"}'])
-def test_a_recipe_that_is_none_is_a_sentence(url, text):
+@pytest.mark.parametrize("text", ["no json", "[1]", '{"study": 3}', '{"spec": "x"}'])
+def test_a_spec_that_is_none_is_a_sentence(url, text):
     made(url)
     with Database(url).writing() as connection:
-        connection.execute(studies.update().values(recipe=text))
+        connection.execute(studies.update().values(spec=text))
     with serving(url) as server, server.client() as client:
         answer = client.get("/studies/kiosk")
         assert answer.status_code == 503

@@ -13,7 +13,7 @@ import allweather as aw
 from allweather.engine.splits import SplitHistory, left_alone
 from allweather.methods.control.information import Lesson, Plans
 from allweather.methods.control.rules import Side
-from allweather.surrogates.warped import WarpedPosterior
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 
 SPACE = aw.Space(a=aw.Real(0, 1), b=aw.Real(-1, 1), c=aw.Real(0, 10))
 LAWS = {
@@ -301,7 +301,7 @@ def test_information_per_cost_of_any_gp(surrogate):
     bent = 9 if surrogate == "transformed" else 1
     study.add([{**row, "value": -(abs(outcome(row)) ** bent)} for row in rows])
     listed, posterior = sides(study)
-    assert isinstance(posterior, WarpedPosterior) == (surrogate == "transformed")
+    assert isinstance(posterior, TransformedPosterior) == (surrogate == "transformed")
     plans = Plans.of(listed)
     for side in listed:
         decisions = torch.full((3, len(side.control.variables)), 0.4, dtype=torch.float64)

@@ -44,7 +44,7 @@ def test_the_best_set_keeps_the_limit(known):
     assert 0.2 < alone["heat"] < 0.38  # 1 - heat - 0.15 reaches 0.5 for four feeds of five
     assert both["value"] > alone["value"] + 0.2
     assert list(best.frontier["frontier"]) == [True, True]
-    assert aw.plots.frontier(known).panels
+    assert aw.plots.control_sets(known).panels
 
 
 def test_every_trial_says_its_set_and_what_it_costs(known):

@@ -139,21 +139,6 @@ def test_cautious_decisions_are_feasible_and_need_a_beginning():
     assert trial.decision["x"] <= 0.54
 
 
-def test_a_cautious_study_that_was_stored_before_goes_on_as_it_was(tmp_path):
-    place = f"sqlite:///{tmp_path}/a.db"
-    options = {"outcomes": WANTED, "context": LAW, "initial": 3, "cautious": 0.95}
-    now = aw.Study(SPACE, **options)
-    now.add(rows(xs=(0.0, 0.1, 0.2)))
-    lines = [line.replace(', "caution": "wary"', "") for line in now.export()]  # which earlier versions did not write
-    assert lines[0] != next(iter(now.export()))
-    for name in ("loaded", "opened"):
-        import_lines(Database(place), lines, name)
-    before = aw.Study.load(place, "loaded").ask().decision["x"]
-    assert before == pytest.approx(0.36138218, abs=1e-6)  # what the version that stored it asked for
-    assert aw.Study(SPACE, **options, storage=place, name="opened").ask().decision["x"] == before
-    assert now.ask().decision["x"] < before
-
-
 def test_what_is_left_open_is_chosen_for_what_is_wanted():
     def chosen(outcomes=WANTED, **options):
         return aw.Study(SPACE, outcomes=outcomes, context=LAW, **options)._opened[1].engine.parts.acquisition
@@ -165,16 +150,6 @@ def test_what_is_left_open_is_chosen_for_what_is_wanted():
     assert chosen({**WANTED, "gain": aw.Maximize(aw.DRO(aw.MMD(0.1)))}, **last) == aw.ObjectiveUCB(2.0)
     assert chosen(**last, acquisition=aw.Thompson()) == aw.Thompson()
     assert chosen(simulator=True) == aw.ObjectiveUCB(2.0)
-
-
-def test_a_stored_study_keeps_the_acquisition_it_had(tmp_path):
-    place = f"sqlite:///{tmp_path}/stored.db"
-    now = aw.Study(SPACE, outcomes=WANTED, context=LAW, goal="recommendation")
-    lines = [line.replace(', "caution": "wary"', "") for line in now.export()]  # which earlier versions did not write
-    for name, exported in (("earlier", lines), ("now", now.export())):
-        import_lines(Database(place), exported, name)
-    kinds = [type(aw.Study.load(place, name)._opened[1].engine.parts.acquisition) for name in ("earlier", "now")]
-    assert kinds == [aw.ObjectiveUCB, aw.ExpectedImprovement]
 
 
 def test_outcomes_come_one_by_one_and_fail_alone():
@@ -207,9 +182,6 @@ def test_a_journal_keeps_them_and_goes_on_with_the_same_decision(tmp_path):
     again = aw.Study.load(place, "copy")
     assert again.trials().equals(first.trials())
     assert again.ask().decision == first.ask().decision
-    import_lines(Database(place), [line.replace(', "caution": "wary"', "") for line in first.export()], "earlier")
-    parts = [aw.Study.load(place, name)._opened[1].engine.parts for name in ("copy", "earlier")]
-    assert [each.caution for each in parts] == ["wary", "averaged"]
     assert study_of(first).trials().equals(first.trials())
     with pytest.raises(aw.InvalidInput, match="outcomes"):
         aw.Study(SPACE, storage=place, name="pure", context=LAW)

@@ -4,13 +4,13 @@ import allweather as aw
 from allweather.methods.composition import Composition
 
 
-def test_defaults_of_the_first_release_fit_the_space():
-    real = Composition(goal="0.1").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), 1)
+def test_what_papers_leave_open_fits_the_space():
+    real = Composition(goal="published").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), 1)
     assert isinstance(real.context, aw.KDE)
     assert isinstance(real.objective, aw.DRO)
-    mixed = Composition(goal="0.1").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(aw.Choice("dry", "wet"))), 1)
+    mixed = Composition(goal="published").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(aw.Choice("dry", "wet"))), 1)
     assert isinstance(mixed.context, aw.Empirical)
-    plain = Composition(goal="0.1").on(aw.Space(x=aw.Real(0, 1)), 1)
+    plain = Composition(goal="published").on(aw.Space(x=aw.Real(0, 1)), 1)
     assert plain.context is None
     assert isinstance(plain.objective, aw.Expectation)
     assert isinstance(plain.acquisition, aw.UCB)
@@ -31,10 +31,10 @@ def test_defaults_fit_the_goal_and_the_space(goal, width):
     assert Composition(goal=goal).on(aw.Space(x=aw.Real(0, 1)), 1).context is None
 
 
-def test_goals_are_checked_and_published_methods_keep_the_parts_they_had():
+def test_goals_are_checked_and_published_methods_have_their_own():
     with pytest.raises(aw.InvalidInput, match="goal"):
         Composition(goal="fame")
-    assert aw.method("gp-ucb").goal == "0.1"
+    assert aw.method("gp-ucb").goal == "published"
     parts = aw.method("ts-bocu").on(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), 1)
     assert parts.surrogate.kernel == "rbf"
     assert parts.context.bounds == "clip"

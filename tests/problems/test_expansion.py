@@ -4,9 +4,8 @@ import torch
 
 from allweather import InvalidInput
 from allweather.problems import load, problem
-from allweather.problems.expansion import KernelExpansion
+from allweather.problems.expansion import KernelExpansion, matern_sum
 from allweather.problems.interpolation import chebyshev_nodes
-from allweather.problems.matern import matern_sum
 
 
 def uniform(count, d, seed):

@@ -1,6 +1,8 @@
 """A study that was made in Python goes on without the code that made it, or says that it cannot."""
 
+import dataclasses
 import itertools
+import math
 
 import pandas as pd
 import pytest
@@ -9,7 +11,10 @@ from tests.methods.test_every_composition import ACQUISITIONS, CONTEXTS, DISTANC
 
 import allweather as aw
 from allweather.methods import methods
-from allweather.serialization import Spec
+from allweather.methods.defaults import DEFAULTS
+from allweather.serialization import Spec, decode_part, encode_part
+from allweather.serialization.fields import VERSION
+from allweather.serialization.parts import decode_setting, encode_settings
 from allweather.storage import Database, Journal, Storage
 from allweather.storage.stored_study import StoredStudy
 
@@ -124,12 +129,12 @@ def test_many_candidates_are_not_written(tmp_path):
     assert kept(url).spec is None
 
 
-def test_a_recipe_keeps_its_own_words(tmp_path):
+def test_a_spec_keeps_its_own_words(tmp_path):
     url = f"sqlite:///{tmp_path}/a.db"
 
-    recipe = Spec.from_toml('name = "kiosk"\n[variables]\norder = { lower = 0, upper = 1 }\n')
-    aw.Study.from_spec(recipe, url)
-    assert kept(url, "kiosk").spec == dict(recipe.fields)
+    spec = Spec.from_toml('name = "kiosk"\n[variables]\norder = { lower = 0, upper = 1 }\n')
+    aw.Study.from_spec(spec, url)
+    assert kept(url, "kiosk").spec == dict(spec.fields)
 
 
 def test_laws_by_order_with_control_sets():
@@ -172,3 +177,38 @@ def test_patience_is_kept(tmp_path):
     aw.Study(SPACE, storage=Storage(url, expire=12.5))
     assert kept(url).spec["expire"] == 12.5
     assert aw.Study.load(url)._session._expire == 12.5
+
+
+def test_nothing_and_infinity_have_plain_forms():
+    @dataclasses.dataclass(frozen=True)
+    class Given:
+        limit: float | None = 1.0
+
+    assert encode_settings(Given(None)) == {"limit": "none"}
+    assert encode_settings(Given(-math.inf)) == {"limit": "-inf"}
+    assert encode_settings(Given()) == {}
+    assert decode_setting("limit", "none", "k", float | None) is None
+    assert decode_setting("limit", "-inf", "k", float | None) == -math.inf
+    far = aw.DRO(aw.Wasserstein(0.1, norm=math.inf))
+    assert decode_part("objective", encode_part("objective", far), "k") == far
+
+
+@pytest.mark.parametrize("simulator", [None, True])
+@pytest.mark.parametrize("goal", list(DEFAULTS))
+def test_goals_are_written_and_read(goal, simulator):
+    study = aw.Study(SPACE, method=aw.Composition(goal=goal), goal=goal, simulator=simulator)
+    assert study._engine.parts.goal == goal
+    again = aw.Study.from_spec(Spec(study.spec))
+    assert parts_of(again) == parts_of(study)
+    assert again._engine.parts.goal == goal
+
+
+def test_a_stored_spec_has_a_version_that_must_be_known(tmp_path):
+    url = f"sqlite:///{tmp_path}/a.db"
+    aw.Study(SPACE, storage=url)
+    assert kept(url).journal.spec["spec"]["version"] == VERSION
+    variables = {"x": {"lower": 0, "upper": 1}}
+    assert Spec({"variables": variables}).to_dict()["version"] == VERSION
+    for version in (0, VERSION + 1):
+        with pytest.raises(aw.InvalidInput, match=rf"k: version.*must be {VERSION}, got {version}"):
+            Spec({"version": version, "variables": variables}, "k")

@@ -1,11 +1,10 @@
 import dataclasses
 import json
-import math
 
 import pytest
 
 import allweather as aw
-from allweather.serialization import Spec, space_of, to_toml
+from allweather.serialization import Spec, to_toml
 
 VARIABLES = """
 [variables]
@@ -90,11 +89,11 @@ def test_constraints_candidates_and_control():
 
 
 def test_fields_survive_json_and_toml():
-    recipe = made('name = "kiosk"\nseed = 3\nstorage = "postgresql://secret@host/db"')
-    assert "storage" not in recipe.fields
-    assert recipe.storage == "postgresql://secret@host/db"
-    assert Spec(json.loads(json.dumps(recipe.fields))).fields == recipe.fields
-    assert Spec.from_toml(to_toml(recipe.fields)).fields == recipe.fields
+    spec = made('name = "kiosk"\nseed = 3\nstorage = "postgresql://secret@host/db"')
+    assert "storage" not in spec.fields
+    assert spec.storage == "postgresql://secret@host/db"
+    assert Spec(json.loads(json.dumps(spec.fields))).fields == spec.fields
+    assert Spec.from_toml(to_toml(spec.fields)).fields == spec.fields
     strange = {"name": 'k"i\\osk é', "variables": {"größe": {"lower": -1e-7, "upper": 1e20, "context": False}}}
     assert Spec.from_toml(to_toml(strange)).fields == strange
 
@@ -169,7 +168,7 @@ def test_variables_that_are_none(table, said):
 @pytest.mark.parametrize(
     "text", ["", "variables = ", "x" * 10_000_000, "a = " + "[" * 5000, "[variables]", "\x00", "variables = 1"]
 )
-def test_what_is_no_recipe(text):
+def test_what_is_no_spec(text):
     with pytest.raises(aw.InvalidInput):
         aw.Study.from_spec(Spec.from_toml(text, "k"))
 
@@ -182,14 +181,3 @@ def test_every_part_refuses_words_for_numbers():
                 table = {"name": name, field.name: {"name": "nothing of the kind"}}
                 with pytest.raises(aw.InvalidInput):
                     Spec({key: table, "variables": {"x": {"lower": 0, "upper": 1}}}, "k")
-
-
-def test_a_space_is_read_from_its_description_and_nothing_else_is():
-    space = aw.Space(
-        a=aw.Real(0.1, 1e9, log=True), b=aw.Integer(-3, 4), c=aw.Context(aw.Choice("x'y", True, 3)), d=aw.Context(0, 1)
-    )
-    assert space_of(repr(space)) == space
-    for text in ("", "Space(", "print(1)", "Space(a=print(1))", "Space(a=Real(lower=open('x'), upper=1))", "(" * 9999):
-        with pytest.raises(aw.InvalidInput):
-            space_of(text)
-    assert math.isclose(space_of(repr(space)).variables["a"].upper, 1e9)

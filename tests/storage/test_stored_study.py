@@ -99,7 +99,7 @@ def test_control_sets_are_noticed(url):
 def test_a_description_that_somebody_spoilt_is_named(url):
     made(url)
     with Database(url).writing() as connection:
-        connection.exec_driver_sql("UPDATE studies SET recipe = '{\"study\": 3}'")
+        connection.exec_driver_sql("UPDATE studies SET spec = '{\"study\": 3}'")
     with pytest.raises(StorageError, match="kiosk: what it was made with must be a JSON object"):
         StoredStudy.of(Journal.open(Database(url), "kiosk"))
     with pytest.raises(aw.InvalidInput, match="did you mean 'kiosk'"):

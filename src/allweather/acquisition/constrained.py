@@ -48,8 +48,6 @@ class JointBelief:
     """What to keep."""
     cautious: float | None = None
     """The probability with which every decision must keep all limits, where it must."""
-    wary: bool = True
-    """Whether a cautious study allows for what draws do not tell, as all but the first ones do."""
 
     @property
     def generator(self) -> Generator:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.errors import MOST, require, require_count
+from allweather.errors import MOST, require_count
 from allweather.objectives import Band
 from allweather.surrogates import Paths
 
@@ -64,21 +64,18 @@ class _Sampled:
 class FourierThompson(Thompson):
     """Thompson sampling of a linear model on random Fourier features, as in the published code of bocu.
 
-    `features` is the number of frequencies. The model approximates the posterior well while its weights far outnumber
-    the data; after that its samples vary too little, and the search is greedier than with `Thompson` (errata E40).
+    `features` is the number of frequencies, each with a weight for its cosine and one for its sine. The model
+    approximates the posterior well while its weights far outnumber the data; after that its samples vary too little,
+    and the search is greedier than with `Thompson` (errata E40).
 
     Example:
         >>> FourierThompson(features=512)
-        FourierThompson(features=512, pairs=True)
+        FourierThompson(features=512)
     """
-
-    pairs: bool = True
-    """Whether each frequency has a cosine and a sine, with a weight for each, or one cosine of random phase."""
 
     def __post_init__(self) -> None:
         require_count(self.features, "FourierThompson(features=...)", low=1, high=MOST)
-        require(isinstance(self.pairs, bool), "FourierThompson(pairs=...)", "be True or False", self.pairs)
 
     def _path(self, belief: Belief) -> Paths:
         points = belief.reference.points
-        return belief.surrogate.fourier_paths(points, 1, belief.generator, self.features, self.pairs)
+        return belief.surrogate.fourier_paths(points, 1, belief.generator, self.features)

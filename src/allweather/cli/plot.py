@@ -19,7 +19,7 @@ FIGURES = (
     "profile",
     "slices",
     "progress",
-    "frontier",
+    "control_sets",
     "feasibility",
     "limits",
     "front",
@@ -62,7 +62,7 @@ def report(
 
     Example: allweather report kiosk -o report.html
     """
-    from allweather.plots.report import write_report
+    from allweather.plots import write_report
 
     study = (shared if name is None else replace(shared, study_name=name)).study()
     target = write_report(study, output or Path(f"{_file_name(study.name)}.html"), static=static)

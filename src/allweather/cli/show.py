@@ -41,7 +41,7 @@ def show(
         "direction": stored.direction,
         "variables": {name: describe(variable) for name, variable in stored.space.variables.items()},
         "states": dict(Counter(trial.state for trial in trials)),
-        "recipe": stored.spec,
+        "spec": stored.spec,
         "trials": [fields(trial) for trial in trials],
     }
     shared.print(document, lambda: _print_study(stored, trials if everything else trials[-LAST:]))

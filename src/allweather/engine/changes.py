@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,6 @@ from allweather.objectives import Objective
 from allweather.schedules import Schedule
 from allweather.serialization.changes import CHANGEABLE, Difference, differences
 from allweather.serialization.fields import PARTS
-from allweather.serialization.legacy import VERSION
 from allweather.space import LinearConstraint, Space
 from allweather.space.changes import changed_space, resolve_tables, space_changes
 from allweather.space.variables import Variable
@@ -53,12 +51,6 @@ class ChangeableStudy(TrialLog):
     def spec(self) -> dict[str, Any] | None:
         """What the study is made of, as plain data; None where parts have no such form."""
         return self._opened[1].spec
-
-    @property
-    def recipe(self) -> dict[str, Any] | None:
-        """Deprecated name of `spec`."""
-        warnings.warn("`Study.recipe` is now `Study.spec`", DeprecationWarning, stacklevel=2)
-        return self.spec
 
     @property
     def initial(self) -> int:
@@ -156,7 +148,7 @@ class ChangeableStudy(TrialLog):
         self._session, self._opened = opened.session, (opened.changes, opened.setup)
         if opened.wanted is not None:
             wanted = opened.wanted
-            self._change(lambda setup: replace(wanted, version=setup.version))
+            self._change(lambda _: wanted)
 
     def _setup_at(self, history: History) -> Setup:
         """Return the setup after a history, with the changes that other workers made."""
@@ -176,8 +168,6 @@ class ChangeableStudy(TrialLog):
 def change_fields(before: Setup, after: Setup) -> dict[str, Any]:
     """Return the fields of the spec that a change sets, as its event holds them; none if nothing is different.
 
-    Where one of the parts is different all of them are written, so that an earlier format's defaults end there.
-
     Args:
         before: what the study is made of.
         after: what it shall be made of.
@@ -185,12 +175,7 @@ def change_fields(before: Setup, after: Setup) -> dict[str, Any]:
     tables = space_changes(before.space, after.space.variables, CALL("variables"))
     fields: dict[str, Any] = {"variables": tables} if tables else {}
     changed = [key for key in CHANGEABLE[1:] if before.plain(key) != after.plain(key)]
-    parts = (*PARTS[:-1], "goal", "control")
-    if any(key in parts for key in changed):
-        whole = [key for key in parts if before.plain(key) is not None or after.plain(key) is not None]
-        changed = [*changed, *(whole if after.spec is not None else ())]
-        fields["version"] = VERSION
-    for key in dict.fromkeys(changed):
+    for key in changed:
         value = after.plain(key)
         plain = not (isinstance(value, str) and key in PARTS)
         require(plain, CALL(key), "have a plain form, which the journal can hold", value)

@@ -7,9 +7,9 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from allweather._utils.warm_starts import warm_starts
 from allweather.acquisition import Belief
 from allweather.acquisition.optimize import Search
-from allweather.distances.mmd_supports import warm_starts
 from allweather.engine.gain import sampled_functions, sampled_objectives
 from allweather.engine.objective_draws import draws_to_compare
 from allweather.engine.screening import leading_medians, tangent_values

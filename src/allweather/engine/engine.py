@@ -22,7 +22,7 @@ from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import require
 from allweather.methods.composition import Parts
-from allweather.methods.defaults import LEGACY
+from allweather.methods.goals import PUBLISHED
 from allweather.objectives import Expectation, Objective
 from allweather.schedules import Progress
 from allweather.surrogates import Posterior
@@ -101,7 +101,7 @@ class Engine:
     def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
         """Return the posterior view, with the decision whose objective is best under the posterior.
 
-        Published methods, and studies of release 0.1, recommend by the posterior mean function. Reports and pages ask
+        Published methods recommend by the posterior mean function. Reports and pages ask
         for the same view several times: the last ones are kept.
         """
         for version, asked, view in self._viewed if situation == Situation() else ():
@@ -119,7 +119,7 @@ class Engine:
         belief = self.belief(history, posterior, parts, generator, situation)
         belief = replace(belief, averaged=self.averaged(history, posterior))
         best, limits = self.best_expected(belief).decision, self.search.constraints
-        if self.parts.goal != LEGACY:
+        if self.parts.goal != PUBLISHED:
             best = likely_best(belief, best, self.search)
         return Outlook(history.space, history.sign, belief, best, constraints=limits)
 

@@ -135,10 +135,6 @@ class EngineFactory:
         digest = hashlib.sha256(encoded.numpy().tobytes()).hexdigest()[:12]
         return {**found, "candidates": f"{len(encoded)} rows ({digest})"}
 
-    def law_names(self, control: Control | None) -> list[str]:
-        """Return the variables that laws given by order are about."""
-        return list(self.space.contexts if control is None else self.space.variables)
-
     @property
     def _encoded(self) -> Tensor | None:
         return None if self.candidates is None else self.space.decisions.encode(self.candidates)

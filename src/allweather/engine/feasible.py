@@ -161,13 +161,12 @@ def surely_feasible(joint: JointBelief, decision: Tensor, search: Search) -> Ten
     likely = likely_feasible(joint.limits)
     tried = _leading(likely, search.permitted(joint.tried()), 8)
     surest = search.best(likely, joint.generator, tried).decision
-    way = STEPS if joint.wary else [place / (BETWEEN + 1) for place in range(BETWEEN, 0, -1)]
-    steps = torch.tensor(way, dtype=decision.dtype, device=decision.device)[:, None]
+    steps = torch.tensor(STEPS, dtype=decision.dtype, device=decision.device)[:, None]
     between = search.permitted(search.box.snap(surest + steps * (decision - surest)))
-    offered = torch.cat([between, surest[None], tried if joint.wary else tried[:0]])
+    offered = torch.cat([between, surest[None], tried])
     probability, sure = _sure(joint, offered)
     if not bool(sure.any()):
-        return offered[int(probability.argmax())] if joint.wary else surest
+        return offered[int(probability.argmax())]
     return offered[int(sure.double().argmax())]
 
 
@@ -180,8 +179,6 @@ def _sure(joint: JointBelief, decisions: Tensor) -> tuple[Tensor, Tensor]:
     """
     kept, needed = feasible_draws(joint, decisions).double().cpu(), joint.cautious or CONFIDENCE
     share = kept.mean(0)
-    if not joint.wary:
-        return share, share >= needed
     known = independent_draws(kept, min(laws_for(limit.belief.objective, DRAWS) for limit in joint.limits))
     outcomes = min(len(limit.belief.observations) for limit in joint.limits)
     missed = (1 - needed) * (LEARNED if _learned(joint) else 1)

@@ -20,7 +20,7 @@ from allweather.engine.plan import Plan, Situation
 from allweather.engine.posterior_view import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.methods.composition import Composition
-from allweather.methods.goals import RECOMMENDATION, WARY
+from allweather.methods.goals import RECOMMENDATION
 from allweather.objectives import Objective, Outcome, RobustSatisficing
 from allweather.trials.history import History
 
@@ -144,11 +144,6 @@ class OutcomesEngine(Engine):
         """The outcomes that are maximized or minimized."""
         return [name for name, outcome in self.outcomes.items() if not outcome.constrains]
 
-    @property
-    def _wary(self) -> bool:
-        """Whether cautious decisions are judged as they are now, and not as they were at first."""
-        return self.parts.caution == WARY
-
     def _of(self, history: History, name: str) -> History:
         return history.of_outcome(name, self.outcomes[name].sign)
 
@@ -163,8 +158,7 @@ class OutcomesEngine(Engine):
                 belief = engine.belief(past, posterior, engine.parts, generator, situation)
                 if self.cautious is not None and self.outcomes[name].constrains:  # few data do not settle the model
                     level = _level(self.outcomes[name], belief.objective)
-                    judged = engine.wary(past, posterior, level) if self._wary else engine.averaged(past, posterior)
-                    belief = replace(belief, averaged=judged)
+                    belief = replace(belief, averaged=engine.wary(past, posterior, level))
                 found[name] = self._shared(belief, found, self._own(name, ASK, len(history.trials)))
         return found
 
@@ -187,7 +181,6 @@ class OutcomesEngine(Engine):
             tuple(beliefs[name] for name in self._wanted if name in beliefs),
             tuple(Limit(beliefs[name], each.level(beliefs[name].objective)) for name, each in limits.items()),
             self.cautious,
-            self._wary,
         )
 
     def _own(self, name: str, stream: int, number: int) -> Generator:
@@ -226,8 +219,7 @@ def with_acquisition(composition: Composition, outcomes: Mapping[str, Outcome], 
 
     Where only the recommendation counts, that is expected improvement: optimism about objective and limits costs less
     on the way, but may stay on the first island of feasible decisions that it finds (`python -m benchmarks
-    constraints`). Cautious studies, objectives whose worst cases take long, and studies that were stored before keep
-    the default of their goal.
+    constraints`). Cautious studies, and objectives whose worst cases take long, keep the default of their goal.
 
     Args:
         composition: of the study.
@@ -236,9 +228,8 @@ def with_acquisition(composition: Composition, outcomes: Mapping[str, Outcome], 
     """
     wanted = [outcome for outcome in outcomes.values() if not outcome.constrains]
     plain = cautious is None and composition.acquisition is None
-    meant = composition.caution == WARY and composition.goal == RECOMMENDATION
     limited = len(wanted) == 1 < len(outcomes)
-    if plain and meant and limited and not wanted[0].measure.slow:
+    if plain and composition.goal == RECOMMENDATION and limited and not wanted[0].measure.slow:
         return composition.with_parts(acquisition=ExpectedImprovement())
     return composition
 

@@ -46,7 +46,6 @@ def open_study(given: Setup, storage: str | Storage | None, name: str, existing:
     if new:
         return Opened(given, Session(journal, given.history(), expire), 0)
     settings = Settings.of(journal)
-    given = given.as_stored(settings)
     found = settings_differences(given, settings)
     if found and existing is None:
         raise different(found, name, journal.address)
@@ -87,10 +86,7 @@ def settings_differences(given: Setup, settings: Settings) -> list[Difference]:
 
 
 def _identity_differences(given: Setup, settings: Settings) -> list[Difference]:
-    """Return the differences of studies with parts that have no plain form: of variables, and of the parts' kinds.
-
-    A part that the journal does not mention, because an earlier version wrote it, is not compared.
-    """
+    """Return the differences of studies with parts that have no plain form: of variables, and of the parts' kinds."""
     now, found = given.identity, list[Difference]()
     altered = {key for change in settings.changes for key in change}
     compared = {part: text for part, text in {"outcomes": "", **settings.identity}.items() if part in now}

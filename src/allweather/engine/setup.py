@@ -14,12 +14,9 @@ from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.methods.goals import EVERY_TRIAL, SIMULATION
 from allweather.serialization import NoPlainForm, Spec, encode_space, spec_of
-from allweather.serialization.compositions import as_simulated, as_stored
 from allweather.serialization.fields import PARTS
-from allweather.serialization.legacy import VERSION
 from allweather.serialization.spec import encode_study
 from allweather.space import Space
-from allweather.storage.settings import Settings
 from allweather.storage.storage import study_document
 from allweather.trials.history import History
 
@@ -31,8 +28,6 @@ class Setup:
     factory: EngineFactory
     composition: Composition
     control: Control | None = None
-    version: int = VERSION
-    """Of the spec that the study is stored with: what it leaves out has the defaults of then."""
 
     @classmethod
     def of(
@@ -65,8 +60,7 @@ class Setup:
         """
         given = spec.arguments()
         begin = {key: given.pop(key) for key in BEGIN if key in given}
-        made = cls.of(spec.space, begin={**begin, "device": device}, **given)
-        return replace(made, version=spec.version)
+        return cls.of(spec.space, begin={**begin, "device": device}, **given)
 
     @property
     def space(self) -> Space:
@@ -115,13 +109,6 @@ class Setup:
         except NoPlainForm:
             return repr(next(iter(part.values()), control))
 
-    def as_stored(self, settings: Settings) -> Setup:
-        """Return this setup, given in code, with the meaning it had when the study was stored."""
-        if settings.version > 1:
-            return replace(self, composition=as_simulated(self.composition, settings.fields))
-        meant = as_stored(self.composition, settings.document.get("recipe"), self.factory.law_names(self.control))
-        return replace(self, composition=meant, version=1)
-
     def within(self, space: Space) -> Setup:
         """Return the same setup for other bounds or options of its variables."""
         return replace(self, factory=replace(self.factory, space=space))
@@ -133,9 +120,8 @@ class Setup:
             fields: of the spec that are different.
             space: the variables after it.
         """
-        version = int(fields.get("version", self.version))
         given = {key: fields[key] for key in CHANGED if fields.get(key) is not None}
-        spec = Spec({**given, "version": version, "variables": encode_space(space)}, "change")
+        spec = Spec({**given, "variables": encode_space(space)}, "change")
         arguments = spec.arguments()
         new = {key: arguments.get(key) for key in CHANGED if key in fields}
         parts: dict[str, Any] = {key: new[key] for key in PARTS if key in new}
@@ -150,7 +136,6 @@ class Setup:
             factory=replace(self.factory, space=space, **begin),
             composition=replace(self.composition, **parts),
             control=new.get("control", self.control),
-            version=version,
         )
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from torch import Generator, Tensor
 
@@ -14,7 +14,6 @@ from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
 from allweather.methods.defaults import CONTEXT_RULE, DEFAULTS, EVERY_TRIAL, SIMULATION
-from allweather.methods.goals import AVERAGED, WARY
 from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.surrogates import BoTorch, Surrogate
@@ -22,16 +21,6 @@ from allweather.surrogates.observations import Observations
 
 if TYPE_CHECKING:
     from botorch.models.model import Model
-
-
-class Origin(NamedTuple):
-    """A published method by name."""
-
-    name: str
-    settings: Mapping[str, Any]
-    """Those that were given."""
-    made: Composition
-    """As the method made it, before any part was replaced."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,18 +34,12 @@ class Composition:
     rule: Rule | None = None
     """How to choose among control sets, where there are any."""
     goal: str = EVERY_TRIAL
-    """What parts that are left out are chosen for: a goal, or a release whose defaults they are."""
-    origin: Origin | None = field(default=None, repr=False)
-    """The published method that it was made from, if any."""
+    """What parts that are left out are chosen for."""
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
-    caution: str = WARY
-    """How limits on outcomes are kept: as now, or as at first."""
 
     def __post_init__(self) -> None:
         require(self.goal in DEFAULTS, "Study(goal=...)", f"be one of {list(DEFAULTS)}", self.goal)
-        known = self.caution in (WARY, AVERAGED)
-        require(known, "Composition(caution=...)", f"be {WARY} or {AVERAGED}", self.caution)
         parts: list[tuple[str, Any, type, str]] = [
             ("rule", self.rule, Rule, "a rule such as CostAdaptive()"),
             ("context", self.context, ContextModel, "a context model such as KDE()"),
@@ -103,9 +86,7 @@ class Composition:
             self.surrogate if surrogate is None else surrogate,
             self.rule,
             self.goal if goal is None else goal,
-            self.origin,
             rule,  # type: ignore[arg-type]
-            self.caution,
         )
 
     def on(self, space: Space, sign: int, controlled: bool = False) -> Parts:
@@ -128,7 +109,6 @@ class Composition:
             space=space,
             goal=self.goal,
             simulator=None if self.simulator is None else self.simulator.on(space),
-            caution=self.caution,
         )
 
 
@@ -146,8 +126,6 @@ class Parts:
     """That of the composition."""
     simulator: ContextRule | None = None
     """How the context of a trial is chosen, where it can be."""
-    caution: str = WARY
-    """How limits on outcomes are kept: as now, or as at first."""
 
     def context_model(self, forecast: ContextModel | None = None) -> ContextModel | None:
         """Return the model of the coming context: the forecast, or where there is none the composition's own."""

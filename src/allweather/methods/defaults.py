@@ -1,4 +1,4 @@
-"""The parts of a study that its user leaves open, for each goal, and those of earlier releases.
+"""The parts of a study that its user leaves open, for each goal.
 
 They were chosen by the campaigns `python -m benchmarks defaults` and, for simulators, `python -m benchmarks simulator`
 on seeds below 100; their tables are on held-out seeds.
@@ -13,14 +13,14 @@ from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
 from allweather.acquisition.context_rules import MostInfluential
 from allweather.contexts import KDE, ContextModel, Empirical
 from allweather.distances import TotalVariation
-from allweather.methods.goals import EVERY_TRIAL, LEGACY, RECOMMENDATION, SIMULATION
+from allweather.methods.goals import EVERY_TRIAL, PUBLISHED, RECOMMENDATION, SIMULATION
 from allweather.objectives import DRO, Expectation, Objective
 from allweather.schedules import DensityRadius
 from allweather.space import Space
 from allweather.space.variables import Context, Real, Variable
 from allweather.surrogates import GP, Surrogate
 
-__all__ = ["CONTEXT_RULE", "DEFAULTS", "EVERY_TRIAL", "LEGACY", "RECOMMENDATION", "SIMULATION", "Defaults"]
+__all__ = ["CONTEXT_RULE", "DEFAULTS", "EVERY_TRIAL", "PUBLISHED", "RECOMMENDATION", "SIMULATION", "Defaults"]
 
 CONTEXT_RULE = MostInfluential(samples=64, drawn=8)
 """How contexts are chosen where nothing else is said than `simulator=True`."""
@@ -50,8 +50,8 @@ def simulation(space: Space) -> Defaults:
     return recommendation(space)
 
 
-def legacy(space: Space) -> Defaults:
-    """DRBO-KDE (kde, Alg. 2) with an RBF kernel: the defaults of release 0.1."""
+def published(space: Space) -> Defaults:
+    """What papers leave open: as in DRBO-KDE (kde, Alg. 2), with an RBF kernel."""
     robust = DRO(TotalVariation(DensityRadius())) if len(space.contexts) else Expectation()
     smooth = all(isinstance(kind, Real) for kind in _kinds(space))
     context = KDE(bandwidth="silverman", bounds="clip") if smooth else Empirical()
@@ -75,6 +75,6 @@ DEFAULTS: dict[str, Callable[[Space], Defaults]] = {
     EVERY_TRIAL: every_trial,
     RECOMMENDATION: recommendation,
     SIMULATION: simulation,
-    LEGACY: legacy,
+    PUBLISHED: published,
 }
-"""By goal, and by release."""
+"""By goal."""

@@ -218,7 +218,6 @@ def ts_bocu(
     distance: Distance | None = None,
     context: ContextModel | None = None,
     exact: bool = False,
-    pairs: bool = True,
 ) -> Composition:
     """Thompson sampling of `alpha v + beta delta` (bocu, Alg. 1).
 
@@ -231,9 +230,8 @@ def ts_bocu(
         distance: with the radius; by default `TotalVariation(0.2)`.
         context: the context model, where the study gives none.
         exact: whether to sample the posterior itself instead.
-        pairs: False for one cosine of random phase per frequency, with 1024 weights.
     """
-    sampler = Thompson() if exact else FourierThompson(pairs=pairs)
+    sampler = Thompson() if exact else FourierThompson()
     return Composition(context, General(alpha, beta, _bocu(distance)), sampler)
 
 

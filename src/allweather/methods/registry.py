@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput
-from allweather.methods.goals import LEGACY
+from allweather.methods.goals import PUBLISHED
 
 if TYPE_CHECKING:
     from allweather.methods.composition import Composition
@@ -44,8 +44,6 @@ def method(name: str, **settings: Any) -> Composition:
         >>> method("sbo-kde", width=2.0).acquisition
         UCB(width=2.0)
     """
-    from allweather.methods.composition import Origin
-
     factory = _known().get(name) if isinstance(name, str) else None
     if factory is None:
         raise unknown("method(name=...)", name, _known())
@@ -54,9 +52,7 @@ def method(name: str, **settings: Any) -> Composition:
     if strange:
         where, remedy = f"method({name!r}, {strange[0]}=...)", f"it has {', '.join(known)}"
         raise InvalidInput("has no such setting", where=where, remedy=remedy)
-    # What a paper leaves open stays as it was when the method was added.
-    made = factory(**settings)
-    return replace(made, goal=LEGACY, origin=Origin(name, settings, made))
+    return replace(factory(**settings), goal=PUBLISHED)
 
 
 def _known() -> dict[str, Factory]:

@@ -64,16 +64,13 @@ def ucb_psq(width: float = 2.0) -> Composition:
 
 
 @named
-def ts_psq(pairs: bool = True) -> Composition:
+def ts_psq() -> Composition:
     """The set that is best for one sampled function, whatever it costs (Hayashi et al. 2022).
 
     The sample is a linear model on cosine and sine of 1024 random frequencies (subsets, App. C.2; errata E40), the same
     function for all sets.
-
-    Args:
-        pairs: False for one cosine of random phase per frequency.
     """
-    return Composition(objective=Expectation(), acquisition=FourierThompson(pairs=pairs), rule=BestValue())
+    return Composition(objective=Expectation(), acquisition=FourierThompson(), rule=BestValue())
 
 
 @named
@@ -100,14 +97,13 @@ def ucb_psq_per_cost(width: float = 2.0, sound: bool = False) -> Composition:
 
 
 @named
-def ts_psq_per_cost(sound: bool = False, pairs: bool = True) -> Composition:
+def ts_psq_per_cost(sound: bool = False) -> Composition:
     """The best value of one sampled function per unit cost (subsets, App. B).
 
     Args:
         sound: as in `ucb-psq-per-cost`.
-        pairs: as in `ts-psq`.
     """
-    return Composition(objective=Expectation(), acquisition=FourierThompson(pairs=pairs), rule=_per_cost(sound))
+    return Composition(objective=Expectation(), acquisition=FourierThompson(), rule=_per_cost(sound))
 
 
 @named
@@ -123,7 +119,7 @@ def ei_psq_per_cost(samples: int = 32, best: Literal["decisions", "data"] = "dat
 
 
 @named
-def kg_cvs(threshold: float = 0.01, width: float = 2.0, exact: bool = True) -> Composition:
+def kg_cvs(threshold: float = 0.01, width: float = 2.0) -> Composition:
     """Ours: the play that is expected to improve the best plan most per unit cost, then the best upper bound.
 
     The information per cost that subsets names as future work, as a knowledge gradient over control sets.
@@ -131,6 +127,5 @@ def kg_cvs(threshold: float = 0.01, width: float = 2.0, exact: bool = True) -> C
     Args:
         threshold: gains below this part of the outcomes' standard deviation are not played for.
         width: of the upper bound.
-        exact: False for the quadrature of release 0.1.
     """
-    return _ucb(InformationPerCost(threshold, exact=exact), width)
+    return _ucb(InformationPerCost(threshold), width)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from allweather._utils.lazy import lazy_names
 from allweather.serialization.checks import NoPlainForm
-from allweather.serialization.legacy import space_of
 from allweather.serialization.spaces import decode_space, encode_space
 from allweather.serialization.toml import to_toml
 
@@ -25,7 +24,6 @@ __all__ = [
     "decode_space",
     "encode_part",
     "encode_space",
-    "space_of",
     "spec_of",
     "to_toml",
 ]

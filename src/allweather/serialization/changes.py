@@ -51,7 +51,7 @@ def merge_fields(fields: Mapping[str, Any], changes: Iterable[Mapping[str, Any]]
         variables = {
             name: {**table, **tables.get(name, {})} for name, table in dict(merged.get("variables", {})).items()
         }
-        others = {key: change[key] for key in (*CHANGEABLE[1:], "version") if key in change}
+        others = {key: change[key] for key in CHANGEABLE[1:] if key in change}
         merged = {**merged, **others, "variables": variables}
     return {key: value for key, value in merged.items() if value is not None}
 
@@ -77,9 +77,7 @@ def _differences(before: Any, after: Any, place: tuple[str, ...]) -> Iterator[Di
 
 def _readable(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with costs by control set, and without the version and what is no part of the study."""
-    found = {
-        key: value for key, value in fields.items() if key not in ("version", "name", "storage", "expire", "caution")
-    }
+    found = {key: value for key, value in fields.items() if key not in ("version", "name", "storage", "expire")}
     if isinstance(found.get("control"), Mapping) and "sets" in found["control"]:
         control = dict(found["control"])
         costs = {", ".join(each["variables"]): each["cost"] for each in control.pop("sets")}

@@ -6,16 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from allweather.acquisition.context_rules import ChooseOnly, MostInfluential
 from allweather.contexts import ContextModel, Known
 from allweather.methods import method
-from allweather.methods.composition import Composition, Origin
+from allweather.methods.composition import Composition
 from allweather.methods.control import Control, ControlSet, Rule
-from allweather.methods.defaults import CONTEXT_RULE
 from allweather.methods.goals import EVERY_TRIAL, SIMULATION
-from allweather.serialization.checks import LIST, NUMBER, PART, WORD, NoPlainForm, explained, no_plain_form, read
+from allweather.serialization.checks import LIST, NUMBER, PART, WORD, explained, no_plain_form, read
 from allweather.serialization.fields import PARTS
-from allweather.serialization.legacy import GOALS, VERSION, method_defaults
 from allweather.serialization.parts import decode_part, decode_setting, encode_part
 from allweather.serialization.values import encode_value
 
@@ -30,69 +27,16 @@ def encode_composition(composition: Composition, names: Sequence[str]) -> dict[s
     named = dataclasses.replace(composition, context=_by_name(composition.context, names))
     given = {key: getattr(named, key) for key in (*PARTS, "rule")}
     found: dict[str, Any] = {key: encode_part(key, part) for key, part in given.items() if part is not None}
-    return found if composition.goal == EVERY_TRIAL else {**found, "goal": composition.goal}
+    usual = EVERY_TRIAL if composition.simulator is None else SIMULATION
+    return found if composition.goal == usual else {**found, "goal": composition.goal}
 
 
-def as_stored(composition: Composition, stored: Mapping[str, Any] | None, names: Sequence[str]) -> Composition:
-    """Return a composition given in code with the meaning it had when a study of version 1 was stored.
-
-    A published method by name has the settings of then, as has a part that is written as it is stored; parts left out
-    are the defaults of then.
-
-    Args:
-        composition: as the code gives it now.
-        stored: the stored spec; None where the study has parts without plain form.
-        names: the variables that laws given by order are about.
-    """
-    goal = GOALS[1] if composition.goal == EVERY_TRIAL else composition.goal
-    meant = dataclasses.replace(composition, goal=goal, **_earlier_parts(composition.origin, composition))
-    try:
-        written = encode_composition(composition, names)
-    except NoPlainForm:
-        return meant
-    same = [key for key in PARTS if stored is not None and key in written and written[key] == stored.get(key)]
-    earlier = {key: decode_part(key, written[key], key, 1) for key in same}
-    return dataclasses.replace(meant, **earlier)
-
-
-def as_simulated(composition: Composition, stored: Mapping[str, Any] | None) -> Composition:
-    """Return a composition given in code with the meaning it had when a study of version 2 was stored.
-
-    Simulators had no defaults of their own at first, and cautious decisions were judged by other draws.
-
-    Args:
-        composition: as the code gives it now.
-        stored: the fields of the stored spec; None where the study has parts without plain form.
-    """
-    caution = (stored or {}).get("caution")
-    composition = composition if caution is None else dataclasses.replace(composition, caution=caution)
-    if composition.goal != SIMULATION or stored is None or stored.get("goal") != EVERY_TRIAL:
-        return composition
-    rule, earlier = composition.simulator, MostInfluential()
-    if rule == CONTEXT_RULE:
-        rule = earlier
-    elif isinstance(rule, ChooseOnly) and rule.rule == CONTEXT_RULE:
-        rule = dataclasses.replace(rule, rule=earlier)
-    return dataclasses.replace(composition, goal=EVERY_TRIAL, simulator=rule)
-
-
-def _earlier_parts(origin: Origin | None, composition: Composition) -> dict[str, Any]:
-    """The parts that a published method had in version 1, except those that the user replaced."""
-    changed = {} if origin is None else method_defaults(origin.name, 1)
-    if origin is None or not changed:
-        return {}
-    then = method(origin.name, **{**changed, **origin.settings})
-    kept = [key for key in (*PARTS, "rule") if getattr(composition, key) is getattr(origin.made, key)]
-    return {key: getattr(then, key) for key in kept}
-
-
-def decode_method(given: Any, where: str, version: int = VERSION) -> Composition:
+def decode_method(given: Any, where: str) -> Composition:
     """Return a published method by its name, with settings where it is a table; or a table of parts.
 
     Args:
         given: a name, a table with a name, or a table of parts.
         where: what errors call it.
-        version: whose defaults the parts have.
 
     Example:
         >>> decode_method({"objective": "expectation"}, "kiosk.toml: method").objective
@@ -100,15 +44,15 @@ def decode_method(given: Any, where: str, version: int = VERSION) -> Composition
     """
     if isinstance(given, Mapping) and "name" not in given:
         read(given, where, optional={**dict.fromkeys((*PARTS, "rule"), PART), "goal": WORD})
-        parts = {key: decode_part(key, each, f"{where}.{key}", version) for key, each in given.items() if key != "goal"}
+        parts = {key: decode_part(key, each, f"{where}.{key}") for key, each in given.items() if key != "goal"}
         with explained(where):
-            return Composition(**parts, goal=given.get("goal", GOALS[version]))
+            return Composition(**parts, goal=given.get("goal", EVERY_TRIAL))
     read({"method": given}, where, {"method": PART})
     table = {"name": given} if isinstance(given, str) else dict(given)
     name = table.pop("name")
-    settings = {key: decode_setting(key, value, f"{where}.{key}", version=version) for key, value in table.items()}
+    settings = {key: decode_setting(key, value, f"{where}.{key}") for key, value in table.items()}
     with explained(where):
-        return method(name, **{**method_defaults(str(name), version), **settings})
+        return method(name, **settings)
 
 
 def encode_control(control: Control, rule: Rule | None) -> dict[str, Any]:
@@ -128,13 +72,12 @@ def encode_control(control: Control, rule: Rule | None) -> dict[str, Any]:
     return fields if chosen is None else {**fields, "rule": encode_part("rule", chosen)}
 
 
-def decode_control(table: Any, where: str, version: int = VERSION) -> Control:
+def decode_control(table: Any, where: str) -> Control:
     """Return the control sets that `encode_control` wrote, or a person typed.
 
     Args:
         table: with `sets`, and perhaps `budget` and `rule`.
         where: what errors call it.
-        version: whose defaults the rule has.
     """
     read(table, where, {"sets": LIST}, {"budget": NUMBER, "rule": PART})
     sets = []
@@ -143,7 +86,7 @@ def decode_control(table: Any, where: str, version: int = VERSION) -> Control:
         read(each, here, {"variables": LIST, "cost": NUMBER})
         with explained(here):
             sets.append(ControlSet(tuple(each["variables"]), each["cost"]))
-    rule = decode_part("rule", table["rule"], f"{where}.rule", version) if "rule" in table else None
+    rule = decode_part("rule", table["rule"], f"{where}.rule") if "rule" in table else None
     with explained(where):
         return Control(sets, table.get("budget"), rule)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from allweather.errors import require
-from allweather.methods.goals import AVERAGED, EVERY_TRIAL
 from allweather.serialization.checks import LIST, NUMBER, PART, TABLE, WHOLE, WORD, below, read, require_plain
-from allweather.serialization.legacy import VERSION
 
+VERSION = 1
+"""Of the format of specs. Whoever changes what a stored spec means raises it and translates earlier ones here."""
 PARTS = ("context", "objective", "acquisition", "surrogate", "simulator")
 REQUIRED = {"variables": TABLE}
 OPTIONAL = {
@@ -25,7 +25,6 @@ OPTIONAL = {
     "control": TABLE,
     "outcomes": TABLE,
     "cautious": NUMBER,
-    "caution": WORD,
     "storage": WORD,
     "expire": NUMBER,
     **dict.fromkeys(PARTS, PART),
@@ -33,38 +32,20 @@ OPTIONAL = {
 
 
 def check_fields(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the fields of a spec once their names, types and version are known; the present version is left out.
+    """Return the fields of a spec, without the version, once their names, types and version are known.
 
     Args:
-        fields: plain data, with a `version` unless it is the present one.
+        fields: plain data, with or without a `version`.
         where: what errors call it.
 
     Example:
-        >>> check_fields({"version": 2, "variables": {}}, "kiosk.toml")
+        >>> check_fields({"version": 1, "variables": {}}, "kiosk.toml")
         {'variables': {}}
     """
     given = dict(fields) if isinstance(fields, Mapping) else fields
     read(given, where, REQUIRED, OPTIONAL)
     require_plain(given, where)
-    version = given.get("version", VERSION)
-    known = 1 <= version <= VERSION
-    newer = "a later version wrote more recent specs: upgrade allweather"
-    require(known, below(where, "version"), f"be 1 to {VERSION}", version, newer if version > 0 else "")
-    if version == VERSION:
-        given.pop("version", None)
+    version = given.pop("version", VERSION)
+    newer = "a later version wrote it: upgrade allweather" if version > VERSION else ""
+    require(version == VERSION, below(where, "version"), f"be {VERSION}", version, newer)
     return given
-
-
-def stored_fields(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the fields of a stored spec without the database's address; one without a `version` is of version 1.
-
-    Args:
-        fields: as they were stored.
-        where: what errors call it.
-    """
-    found = check_fields({"version": 1, **fields}, where)
-    if "simulator" in found:  # which had no goal of its own at first
-        found.setdefault("goal", EVERY_TRIAL)
-    if "outcomes" in found:  # whose limits were judged otherwise at first
-        found.setdefault("caution", AVERAGED)
-    return {key: value for key, value in found.items() if key != "storage"}

@@ -31,7 +31,6 @@ from allweather.serialization.checks import (
     no_plain_form,
 )
 from allweather.serialization.laws import decode_laws, encode_laws
-from allweather.serialization.legacy import VERSION, defaults_of
 from allweather.serialization.values import encode_value
 from allweather.surrogates import GP, Surrogate
 
@@ -94,20 +93,19 @@ def encode_part(key: str, part: Any) -> dict[str, Any]:
     return {"name": name, **encode_settings(part)}
 
 
-def decode_part(key: str, given: Any, where: str, version: int = VERSION) -> Any:
+def decode_part(key: str, given: Any, where: str) -> Any:
     """Return the part that a name, or a table with a name and settings, stands for.
 
     Args:
         key: `objective`, `context`, `acquisition`, `surrogate`, `distance`, `radius`, `width`, `epsilon` or `rule`.
         given: the name or the table.
         where: what errors call it.
-        version: whose defaults the settings that are left out have.
 
     Example:
         >>> decode_part("objective", {"name": "dro", "distance": {"name": "tv", "radius": 0.2}}, "kiosk: objective")
         DRO(distance=TotalVariation(radius=0.2))
     """
-    return _decode(_members(key), given, where, version)
+    return _decode(_members(key), given, where)
 
 
 def encode_settings(part: Any) -> dict[str, Any]:
@@ -124,7 +122,7 @@ def encode_settings(part: Any) -> dict[str, Any]:
     return found
 
 
-def decode_setting(key: str, value: Any, where: str, hint: Any = Any, version: int = VERSION) -> Any:
+def decode_setting(key: str, value: Any, where: str, hint: Any = Any) -> Any:
     """Return what a key of a part holds: another part, the laws of contexts, or something plain.
 
     Args:
@@ -132,7 +130,6 @@ def decode_setting(key: str, value: Any, where: str, hint: Any = Any, version: i
         value: its plain form.
         where: what errors call it.
         hint: the field's type.
-        version: whose defaults inner parts have.
     """
     if key == "law":
         return decode_laws(value, where)
@@ -143,7 +140,7 @@ def decode_setting(key: str, value: Any, where: str, hint: Any = Any, version: i
         return INFINITE[value]
     members = _members(key, hint)
     if members and not is_number(value):
-        return _decode(members, value, where, version)
+        return _decode(members, value, where)
     kinds = _kinds(hint)
     require(any(kind.fits(value) for kind in kinds), where, " or ".join(kind.words for kind in kinds), value)
     return value
@@ -166,7 +163,7 @@ def _same(value: Any, default: Any) -> bool:
     return value is default or (comparable and type(value) is type(default) and bool(value == default))
 
 
-def _decode(members: Mapping[str, Any], given: Any, where: str, version: int) -> Any:
+def _decode(members: Mapping[str, Any], given: Any, where: str) -> Any:
     require(PART.fits(given), where, PART.words, given)
     table = {"name": given} if isinstance(given, str) else dict(given)
     if "name" not in table:
@@ -178,7 +175,7 @@ def _decode(members: Mapping[str, Any], given: Any, where: str, version: int) ->
     if kind is Independent:
         with explained(where):
             return Independent(
-                **{each: decode_part("context", part, f"{where}.{each}", version) for each, part in table.items()}
+                **{each: decode_part("context", part, f"{where}.{each}") for each, part in table.items()}
             )
     hints, needed = _settable(kind, where)
     for field in table:
@@ -187,11 +184,9 @@ def _decode(members: Mapping[str, Any], given: Any, where: str, version: int) ->
     missing = [field for field in needed if field not in table]
     if missing:
         raise InvalidInput(f"lacks {missing[0]!r}", where=where)
-    settings = {
-        field: decode_setting(field, value, f"{where}.{field}", hints[field], version) for field, value in table.items()
-    }
+    settings = {field: decode_setting(field, value, f"{where}.{field}", hints[field]) for field, value in table.items()}
     with explained(where):
-        return kind(**{**defaults_of(kind, version), **settings})
+        return kind(**settings)
 
 
 def _members(key: str, hint: Any = Any) -> Mapping[str, Any]:

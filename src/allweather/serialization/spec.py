@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from allweather._utils.registry import unknown
 from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
-from allweather.methods.goals import AVERAGED, WARY
 from allweather.objectives import Outcome
 from allweather.serialization.checks import NUMBER, TABLE, NoPlainForm, below, explained, read
 from allweather.serialization.compositions import decode_control, decode_method, encode_composition, encode_control
-from allweather.serialization.fields import PARTS, check_fields
-from allweather.serialization.legacy import GOALS, VERSION
+from allweather.serialization.fields import PARTS, VERSION, check_fields
 from allweather.serialization.parts import decode_part, encode_part, encode_settings
 from allweather.serialization.spaces import decode_space, encode_space
 from allweather.serialization.toml import LARGEST, parse_toml
@@ -55,14 +53,11 @@ class Spec:
         ... ''')
         >>> spec.space
         Space(order=Real(lower=0, upper=100, log=False), demand=Context(variable=Real(lower=0, upper=100, log=False)))
-        >>> spec.version
-        2
     """
 
     fields: Mapping[str, Any]
-    """Numbers, texts, truth values, and lists and tables of them; without the database's address, and without the
-    version where it is the present one."""
-    where: str = "recipe"
+    """Numbers, texts, truth values, and lists and tables of them; without the version and the database's address."""
+    where: str = "spec"
     """What errors call it: the file's name."""
     storage: str | None = field(default=None, repr=False)
     """The database the file names, if it names one."""
@@ -75,8 +70,8 @@ class Spec:
         self.arguments()
 
     @classmethod
-    def from_toml(cls, text: str, where: str = "recipe") -> Self:
-        """Return the spec in a TOML file; without a `version` it means the defaults of today.
+    def from_toml(cls, text: str, where: str = "spec") -> Self:
+        """Return the spec in a TOML file.
 
         Args:
             text: of the file.
@@ -88,17 +83,6 @@ class Spec:
             place = below(below(where, "variables"), name)
             require(name.isidentifier(), place, "be named by letters, digits and _, a letter first", name)
         return cls(fields, where)
-
-    @classmethod
-    def from_stored(cls, fields: Mapping[str, Any], where: str = "recipe") -> Self:
-        """Return a spec that was stored; without a `version` it is one of version 1.
-
-        Args:
-            fields: as they were stored.
-            where: what errors call it.
-        """
-        judged = {"caution": AVERAGED} if "outcomes" in fields else {}  # as limits were at first
-        return cls({"version": 1, **judged, **fields}, where)
 
     @classmethod
     def of(cls, arguments: Arguments) -> Self:
@@ -114,12 +98,7 @@ class Spec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the spec as it is stored, with its version."""
-        return {"version": self.version, **self.fields}
-
-    @property
-    def version(self) -> int:
-        """The version of the format, whose defaults apply where the spec says nothing."""
-        return int(self.fields.get("version", VERSION))
+        return {"version": VERSION, **self.fields}
 
     @property
     def name(self) -> str | None:
@@ -134,25 +113,22 @@ class Spec:
 
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of the study."""
-        given, version = self.fields, self.version
+        given = self.fields
         plain = ("direction", "seed", "initial", "cautious")
         found: dict[str, Any] = {key: given[key] for key in plain if key in given}
-        found |= {key: decode_part(key, given[key], self._at(key), version) for key in PARTS if key in given}
-        goal = given.get("goal", GOALS[version] if "method" not in given else None)
-        with explained(self.where):
-            base = decode_method(given.get("method", {}), self._at("method"), version).with_parts(goal=goal)
-        base = replace(base, caution=given.get("caution", WARY))
-        if "method" in given or base.caution != WARY or goal != GOALS[VERSION]:
-            found["method"] = base
-        if "simulator" in given and goal is not None and "goal" in given:
-            found["goal"] = goal  # without one, that of simulators is meant
+        found |= {key: decode_part(key, given[key], self._at(key)) for key in PARTS if key in given}
+        if "method" in given or "goal" in given:
+            with explained(self.where):
+                base = decode_method(given.get("method", {}), self._at("method"))
+                found["method"] = base.with_parts(goal=given.get("goal"))
+        if "goal" in given:
+            found["goal"] = given["goal"]
         if "control" in given:
-            found["control"] = decode_control(given["control"], self._at("control"), version)
+            found["control"] = decode_control(given["control"], self._at("control"))
         if "outcomes" in given:
             where = self._at("outcomes")
             found["outcomes"] = {
-                name: decode_part("outcomes", each, below(where, name), version)
-                for name, each in given["outcomes"].items()
+                name: decode_part("outcomes", each, below(where, name)) for name, each in given["outcomes"].items()
             }
         if "candidates" in given:
             found["candidates"] = given["candidates"]
@@ -207,7 +183,6 @@ def encode_study(arguments: Arguments) -> dict[str, Any]:
     fields |= parts
     if arguments.outcomes is not None:
         fields["outcomes"] = {name: encode_part(name, each) for name, each in arguments.outcomes.items()}
-        fields["caution"] = composition.caution
     if arguments.cautious is not None:
         fields["cautious"] = float(arguments.cautious)
     if arguments.constraints:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from allweather.errors import Conflict, InvalidInput, is_number, require, require_number
-from allweather.serialization.fields import stored_fields
+from allweather.serialization.fields import check_fields
 from allweather.serialization.spaces import decode_space
 from allweather.storage.memory import MemoryJournal, require_name
 from allweather.storage.migrations import VERSION
@@ -26,14 +26,14 @@ FORMAT = "allweather-journal"
 
 def export_lines(journal: Journal | MemoryJournal) -> Iterator[str]:
     """The study as lines of JSON, the first of which says what they are."""
-    yield header_line(journal.name, journal.recipe)
+    yield header_line(journal.name, journal.spec)
     for event in journal.read():
         yield event_line(event)
 
 
 def header_line(name: str, document: dict[str, Any]) -> str:
     """Return the first line of an exported study."""
-    return json.dumps({"format": FORMAT, "version": VERSION, "name": name, "recipe": document})
+    return json.dumps({"format": FORMAT, "version": VERSION, "name": name, "spec": document})
 
 
 def event_line(event: Event) -> str:
@@ -59,7 +59,7 @@ def import_lines(database: Database, lines: Iterable[str], name: str | None = No
     chosen = head.get("name") if name is None else name
     require_name(chosen)
     written = [_event(row, number) for number, row in enumerate(rows[1:], start=1)]
-    document = head.get("recipe") or {}
+    document = head.get("spec") or {}
     _check_study(document, str(chosen), written)
     try:
         Journal.create(database, str(chosen), document, written)
@@ -73,7 +73,7 @@ def _check_study(document: Any, name: str, written: Sequence[Event]) -> None:
     """Refuse a study whose header contradicts itself, or whose events its variables do not allow."""
     where = "import_lines(lines=...) line 1"
     require(isinstance(document, dict), where, "say what the study was made with as an object", document)
-    said, spec = document.get("study", {}), document.get("recipe")
+    said, spec = document.get("study", {}), document.get("spec")
     require(isinstance(said, dict) and isinstance(spec, dict | None), where, "hold objects", document)
     for key in ("seed", "direction") if spec is not None else ():
         same = key not in spec or key not in said or str(spec[key]) == said[key]
@@ -83,7 +83,7 @@ def _check_study(document: Any, name: str, written: Sequence[Event]) -> None:
     space = Settings(document, name).readable_space()
     if space is None:
         if spec is not None:
-            decode_space(stored_fields(spec, where)["variables"], where)  # says what is wrong with it
+            decode_space(check_fields(spec, where)["variables"], where)  # says what is wrong with it
         return
     controlled = "control" in (spec or {}) or any(
         row.get("cost") is not None for event in written if event.kind == "asked" for row in [event.payload]

@@ -37,10 +37,10 @@ class Journal:
         self._database, self._study, self.name = database, study, name
 
     @classmethod
-    def create(cls, database: Database, name: str, recipe: dict[str, Any], past: Sequence[Event] = ()) -> Journal:
+    def create(cls, database: Database, name: str, spec: dict[str, Any], past: Sequence[Event] = ()) -> Journal:
         """Create the journal of a new study, with imported events; a name that is taken raises `Conflict`."""
         require_name(name)
-        row = {"name": name, "created": time.time(), "recipe": _written(recipe)}
+        row = {"name": name, "created": time.time(), "spec": _written(spec)}
         with database.writing() as connection:
             study = connection.execute(studies.insert().values(row).returning(studies.c.id)).scalar_one()
             if past:
@@ -72,10 +72,10 @@ class Journal:
         return f"{self.name} {made!r}"
 
     @property
-    def recipe(self) -> dict[str, Any]:
+    def spec(self) -> dict[str, Any]:
         """What the study was made with."""
         with self._database.reading() as connection:
-            text = connection.execute(sa.select(studies.c.recipe).where(studies.c.id == self._study)).scalar_one()
+            text = connection.execute(sa.select(studies.c.spec).where(studies.c.id == self._study)).scalar_one()
         return dict(json.loads(text))
 
     def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:

@@ -68,7 +68,7 @@ class SharedStorage(Storage):
     Args:
         url: the database's address.
         expire: seconds after which a pending trial is given up.
-        recipe: what the study was described with.
+        spec: what the study was described with.
         shared: the open journal.
         gate: limits computations.
     """

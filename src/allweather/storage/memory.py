@@ -16,8 +16,8 @@ from allweather.trials.events import Event
 class MemoryJournal:
     """The events of a study that ends with the program."""
 
-    def __init__(self, name: str = "study", recipe: dict[str, Any] | None = None) -> None:
-        self.name, self.recipe, self.key = name, recipe or {}, uuid.uuid4().hex
+    def __init__(self, name: str = "study", spec: dict[str, Any] | None = None) -> None:
+        self.name, self.spec, self.key = name, spec or {}, uuid.uuid4().hex
         self._events: list[Event] = []
 
     def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:

@@ -35,7 +35,7 @@ def salvage_lines(journal: Journal) -> tuple[list[str], list[int]]:
 
 def _document(journal: Journal) -> dict[str, Any]:
     try:
-        return journal.recipe
+        return journal.spec
     except TROUBLE:
         return {}
 

@@ -11,7 +11,7 @@ studies = Table(
     Column("id", Integer, primary_key=True),
     Column("name", String(200), nullable=False, unique=True),
     Column("created", Float, nullable=False),
-    Column("recipe", Text, nullable=False),
+    Column("spec", Text, nullable=False),
 )
 events = Table(
     "events",

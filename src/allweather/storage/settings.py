@@ -9,11 +9,10 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from allweather.errors import StorageError, require
+from allweather.errors import InvalidInput, StorageError, require
 from allweather.serialization.changes import Difference, differences, merge_fields
 from allweather.serialization.checks import below
-from allweather.serialization.fields import stored_fields
-from allweather.serialization.legacy import VERSION, space_of
+from allweather.serialization.fields import check_fields
 from allweather.serialization.spaces import decode_space
 from allweather.space import Space
 from allweather.space.changes import changed_space
@@ -38,10 +37,10 @@ class Settings:
             changes: what was changed, if it was read before.
         """
         try:
-            made = journal.recipe
+            made = journal.spec
         except (ValueError, TypeError, RecursionError):
             made = {"study": None}
-        if not isinstance(made.get("study", {}), dict) or not isinstance(made.get("recipe"), dict | None):
+        if not isinstance(made.get("study", {}), dict) or not isinstance(made.get("spec"), dict | None):
             said = "what it was made with must be a JSON object, and is not: restore a copy"
             raise StorageError(f"{journal.name}: {said}")
         if changes is None:
@@ -52,13 +51,6 @@ class Settings:
     def identity(self) -> Mapping[str, str]:
         """What the study was created with, part by part, as text."""
         return dict(self.document.get("study", {}))
-
-    @property
-    def version(self) -> int:
-        """Of the spec, whose defaults its parts have; that of a study without a spec, which has its variables."""
-        if self.document.get("recipe") is None:
-            return VERSION if "variables" in self.document else 1
-        return int((self.fields or {}).get("version", VERSION))
 
     @property
     def outcomes(self) -> tuple[str, ...]:
@@ -78,17 +70,17 @@ class Settings:
     @cached_property
     def fields(self) -> dict[str, Any] | None:
         """The fields of the study's spec after all changes; None where it has parts without plain form."""
-        spec = self.document.get("recipe")
-        return None if spec is None else stored_fields(merge_fields(spec, self.changes), self.name)
+        spec = self.document.get("spec")
+        return None if spec is None else self._checked(merge_fields(spec, self.changes))
 
     @cached_property
     def first(self) -> Space:
         """The variables before any change."""
-        spec = self.document.get("recipe")
-        variables = self.document.get("variables") if spec is None else stored_fields(spec, self.name)["variables"]
-        if variables is not None:
-            return decode_space(variables, below(self.name, "variables"))
-        return space_of(str(self.identity.get("space", "")))
+        spec = self.document.get("spec")
+        variables = self.document.get("variables") if spec is None else self._checked(spec)["variables"]
+        if not isinstance(variables, Mapping):
+            raise InvalidInput("has variables that cannot be read: use the Python code that made it", where=self.name)
+        return decode_space(variables, below(self.name, "variables"))
 
     @property
     def space(self) -> Space:
@@ -100,7 +92,7 @@ class Settings:
 
     def differences(self) -> list[list[Difference]]:
         """Return what each change made different, in order."""
-        spec = self.document.get("recipe") or {"variables": self.document.get("variables", {})}
+        spec = self.document.get("spec") or {"variables": self.document.get("variables", {})}
         stages = [merge_fields(spec, self.changes[:count]) for count in range(len(self.changes) + 1)]
         return [differences(before, after) for before, after in pairwise(stages)]
 
@@ -110,3 +102,7 @@ class Settings:
             return self.first
         except (AttributeError, LookupError, TypeError, ValueError):
             return None
+
+    def _checked(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields of a spec without the database's address."""
+        return {key: value for key, value in check_fields(fields, self.name).items() if key != "storage"}

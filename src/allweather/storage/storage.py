@@ -29,7 +29,7 @@ class Storage:
     url: str
     expire: float = 7 * 24 * 3600.0
     """Seconds after which a trial that was asked for and never told is given up: its worker is presumed dead."""
-    recipe: Mapping[str, Any] | None = None
+    spec: Mapping[str, Any] | None = None
     """What the study was described with, where it was not made by a program."""
 
     def __post_init__(self) -> None:
@@ -40,7 +40,7 @@ class Storage:
     def for_spec(cls, url: str, spec: Spec) -> Storage:
         """Return the storage of a study that a spec describes."""
         expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
-        return cls(url, recipe=spec.to_dict(), **expire)
+        return cls(url, spec=spec.to_dict(), **expire)
 
     def find(self, name: str) -> Journal | None:
         """Return the journal of the study called `name`, or None if there is none."""
@@ -60,13 +60,13 @@ class Storage:
         from allweather.storage.database import Database
         from allweather.storage.journal import Journal
 
-        spec = document.get("recipe")
-        if self.recipe is not None:
-            spec = dict(self.recipe)
+        spec = document.get("spec")
+        if self.spec is not None:
+            spec = dict(self.spec)
         elif spec is not None:
             spec = {**spec, "expire": self.expire}
         with suppress(Conflict):
-            return Journal.create(Database(self.url), name, {**document, "recipe": spec})
+            return Journal.create(Database(self.url), name, {**document, "spec": spec})
         return None
 
 
@@ -99,7 +99,7 @@ def study_document(
         spec: what the study is made of, as plain data, where it has such a form.
         space: its variables, which are stored by themselves where there is no spec.
     """
-    document: dict[str, Any] = {"study": dict(description), "recipe": None if spec is None else dict(spec)}
+    document: dict[str, Any] = {"study": dict(description), "spec": None if spec is None else dict(spec)}
     if spec is None and space is not None:
         with suppress(NoPlainForm):
             document["variables"] = encode_space(space)

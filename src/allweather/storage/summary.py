@@ -50,7 +50,7 @@ def study_summaries(database: Database, limit: int, offset: int = 0) -> list[Stu
     with database.reading() as connection:
         rows = connection.execute(chosen.limit(limit).offset(offset)).all()
         found = [(row, _summary(connection, row.id, row.name, row.created)) for row in rows]
-    return [replace(summary, direction=_direction(row.recipe)) for row, summary in found]
+    return [replace(summary, direction=_direction(row.spec)) for row, summary in found]
 
 
 def count_studies(database: Database) -> int:
@@ -82,10 +82,10 @@ def _summary(connection: Connection, study: int, name: str, created: float) -> S
     return StudySummary(name, created, trials, last, changed, damaged)
 
 
-def _direction(recipe: str) -> str:
+def _direction(spec: str) -> str:
     """Return the direction of a study by what it was made with."""
     try:
-        return str(json.loads(recipe).get("study", {}).get("direction", "maximize"))
+        return str(json.loads(spec).get("study", {}).get("direction", "maximize"))
     except (AttributeError, ValueError, TypeError, RecursionError):
         return ""
 

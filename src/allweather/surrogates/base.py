@@ -13,8 +13,8 @@ from allweather.errors import InvalidInput
 from allweather.space import Space
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.observations import Observations
-from allweather.surrogates.quadrature import Quadrature
-from allweather.surrogates.step import Step
+from allweather.surrogates.posteriors.quadrature import Quadrature
+from allweather.surrogates.posteriors.step import Step
 
 
 class Moments(NamedTuple):
@@ -152,9 +152,7 @@ class Posterior(ABC):
         """
         return None
 
-    def fourier_paths(
-        self, contexts: Tensor, count: int, generator: Generator, features: int = 1024, pairs: bool = True
-    ) -> Paths:
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples of a linear model on random Fourier features in place of the surrogate, where it has them.
 
         Args:
@@ -162,7 +160,6 @@ class Posterior(ABC):
             count: how many samples.
             generator: the source of the samples.
             features: number of frequencies.
-            pairs: whether each frequency has a cosine and a sine, with a weight for each, or a cosine of random phase.
         """
         raise InvalidInput(f"`{type(self).__name__}` has no random Fourier features: use `Thompson()`")
 

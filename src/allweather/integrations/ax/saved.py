@@ -15,8 +15,6 @@ from allweather.objectives import Outcome
 from allweather.serialization import Arguments, NoPlainForm, Spec
 from allweather.serialization.checks import explained
 from allweather.serialization.compositions import encode_composition
-from allweather.serialization.legacy import VERSION
-from allweather.serialization.legacy_ax import KIND, translate_state
 from allweather.serialization.spec import encode_study
 from allweather.space import Space
 
@@ -39,8 +37,7 @@ def encode_state(space: Space, options: StudyOptions, outcomes: Mapping[str, Out
     method = options.method
     noise = options.surrogate if isinstance(options.surrogate, InputNoise) else None
     try:
-        kept = Composition(caution=method.caution) if isinstance(method, Composition) else Composition()
-        parts = kept.with_parts(
+        parts = Composition().with_parts(
             options.context,
             options.objective,
             options.acquisition,
@@ -60,7 +57,7 @@ def encode_state(space: Space, options: StudyOptions, outcomes: Mapping[str, Out
 
 
 def decode_state(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a node that `encode_state` wrote, in this version or an earlier one.
+    """Return the arguments of a node that `encode_state` wrote.
 
     Args:
         state: as it was read from a file.
@@ -69,18 +66,15 @@ def decode_state(state: Mapping[str, Any]) -> dict[str, Any]:
         >>> decode_state({"variables": {"demand": {"lower": 0, "upper": 1, "context": True}}, "seed": 3})["seed"]
         3
     """
-    earlier = {
-        key: each for key, each in state.items() if "space" in state or (isinstance(each, Mapping) and KIND in each)
-    }
-    given = {**{key: each for key, each in state.items() if key not in earlier}, **translate_state(earlier)}
-    surrogate, found = given.get("surrogate"), dict[str, Any]()
+    given, found = dict(state), dict[str, Any]()
+    surrogate = given.get("surrogate")
     if isinstance(surrogate, Mapping) and surrogate.get("name") == NOISE:
         given.pop("surrogate")
         with explained(WHERE):
             found["surrogate"] = InputNoise(surrogate.get("errors", {}))
-    spec = Spec.from_stored(given, WHERE)
+    spec = Spec(given, WHERE)
     arguments = spec.arguments()
     found |= {each.name: arguments[each.name] for each in fields(StudyOptions) if each.name in arguments}
-    if spec.version == VERSION and isinstance(given.get("method"), str):
+    if isinstance(given.get("method"), str):
         found["method"] = given["method"]
     return {"space": spec.space, **found, "outcomes": arguments.get("outcomes")}

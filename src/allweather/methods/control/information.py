@@ -21,11 +21,9 @@ from allweather.acquisition.expected_maximum import expected_maximum
 from allweather.errors import MOST, require_count, require_number
 from allweather.methods.control.ledger import Ledger
 from allweather.methods.control.rules import Offer, Rule, Side, best_of_each
-from allweather.surrogates.posterior import centre_and_scale
-from allweather.surrogates.step import Step
+from allweather.surrogates.gp.known_noise import centre_and_scale
+from allweather.surrogates.posteriors.step import Step
 
-NODES, NODE_WEIGHTS = (torch.from_numpy(part) for part in np.polynomial.hermite_e.hermegauss(20))
-NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
 RIVALS = 8
 """Number of tried decisions, best under the posterior mean, that are candidates too."""
 FEW = 32
@@ -38,7 +36,7 @@ class InformationPerCost(Rule):
 
     Example:
         >>> InformationPerCost(threshold=0.001)
-        InformationPerCost(threshold=0.001, contexts=8, exact=True)
+        InformationPerCost(threshold=0.001, contexts=8)
     """
 
     threshold: float = 0.01
@@ -46,9 +44,6 @@ class InformationPerCost(Rule):
     units of the dearest set's."""
     contexts: int = 8
     """How many of a set's contexts a play's gain is averaged over."""
-    exact: bool = True
-    """Whether the expectation of the largest mean is exact; False for 20 nodes, as in release 0.1, which miss most of
-    what is gained where the best plan changes far out."""
 
     def __post_init__(self) -> None:
         require_number(self.threshold, "InformationPerCost(threshold=...)", low=0)
@@ -58,7 +53,7 @@ class InformationPerCost(Rule):
         """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost."""
         plans, (seen, *_) = Plans.of(sides), (side.belief.observations for side in sides)
         _, scale = centre_and_scale(seen.values, seen.sds)
-        lessons = [Lesson(side.belief, plans, self.contexts, self.exact) for side in sides]
+        lessons = [Lesson(side.belief, plans, self.contexts) for side in sides]
         quick = [side._replace(search=replace(side.search, raw=32, starts=2, steps=12)) for side in sides]
         offers = best_of_each(quick, lessons)
         best = self.pick(offers, ledger)
@@ -102,9 +97,8 @@ class Plans:
 class Lesson:
     """The expected gain (b,) of the best plan's objective from one more outcome at decisions (b, d_x)."""
 
-    def __init__(self, belief: Belief, plans: Plans, contexts: int, exact: bool = True) -> None:
-        self._exact, reference = exact, belief.reference
-        source = belief.generator
+    def __init__(self, belief: Belief, plans: Plans, contexts: int) -> None:
+        reference, source = belief.reference, belief.generator
         drawn = torch.multinomial(reference.weights.cpu(), contexts, replacement=True, generator=source)
         self._contexts = reference.points[drawn] if reference.points.shape[1] else reference.points[:1]
         self._plans, self._order = plans, _order(belief)
@@ -116,10 +110,7 @@ class Lesson:
         points = joint.reshape(b * m, -1)[:, torch.tensor(self._order)]
         moved = plans.step(points)[:, 0].reshape(b * m, *plans.weights.shape)
         steps = torch.einsum("bzm,zm->bz", moved, plans.weights)
-        if self._exact:
-            return expected_maximum(plans.means.expand_as(steps), steps).reshape(b, m).mean(-1)
-        best = (plans.means[:, None] + steps[..., None] * NODES).amax(1) @ NODE_WEIGHTS
-        return (best - plans.means.max()).reshape(b, m).mean(-1)
+        return expected_maximum(plans.means.expand_as(steps), steps).reshape(b, m).mean(-1)
 
 
 def _plans(side: Side) -> tuple[Tensor, Tensor, Tensor]:

@@ -14,7 +14,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("name", sa.String(200), nullable=False, unique=True),
         sa.Column("created", sa.Float, nullable=False),
-        sa.Column("recipe", sa.Text, nullable=False),
+        sa.Column("spec", sa.Text, nullable=False),
     )
     op.create_table(
         "events",
