@@ -28,7 +28,7 @@ from allweather.acquisition.optimize.search import Search
 from allweather.engine.engine import Engine
 from allweather.methods.composition import Parts
 from allweather.surrogates import GP
-from allweather.surrogates.fields import ProductField
+from allweather.surrogates.posteriors.field import ProductField
 from benchmarks.asks import SPACE, data
 
 STAGES: dict[str, list[tuple[type, str]]] = {

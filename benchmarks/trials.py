@@ -27,7 +27,7 @@ from torch import Tensor
 
 import allweather as aw
 from allweather._utils.timing import threads
-from allweather.surrogates import gp
+from allweather.surrogates.gp import gp
 from benchmarks.growth import peak_memory
 from benchmarks.stored_tables import show
 

@@ -8,8 +8,8 @@ from tests.acquisition.beliefs import GRID, belief
 
 import allweather as aw
 from allweather import DRO, GP, UCB, CVaR, Expectation, InvalidInput, ObjectiveUCB, Reference, TotalVariation
+from allweather.surrogates.botorch_model import joint
 from allweather.surrogates.kernels import ProductKernel
-from allweather.surrogates.model import joint
 from allweather.surrogates.observations import Observations
 
 CONCAVE = [

@@ -4,7 +4,7 @@ import torch
 from benchmarks import trials
 from benchmarks.trials import recommended, regret, table
 
-from allweather.surrogates import gp
+from allweather.surrogates.gp import gp
 
 
 def test_both_posteriors_recommend_a_decision_with_a_known_regret(monkeypatch):

@@ -10,7 +10,7 @@ from torch import Tensor
 from allweather.acquisition.base import Acquisition, Belief, Score
 from allweather.errors import require, require_number
 from allweather.schedules import Schedule, as_schedule
-from allweather.surrogates.posterior import ProductPosterior
+from allweather.surrogates.posteriors.product import ProductPosterior
 
 
 @dataclass(frozen=True)

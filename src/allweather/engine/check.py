@@ -15,9 +15,9 @@ from allweather._utils.formatting import plain
 from allweather.contexts.base import sobol
 from allweather.space import Space
 from allweather.surrogates import Posterior
-from allweather.surrogates.leave_one_out import Predictions, leave_one_out
 from allweather.surrogates.observations import Observations
-from allweather.surrogates.warped import WarpedPosterior
+from allweather.surrogates.posteriors.leave_one_out import Predictions, leave_one_out
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +139,7 @@ def _table(posterior: Posterior, found: Predictions, sign: int) -> pd.DataFrame:
     import pandas as pd
 
     def shown(values: Tensor) -> np.ndarray:
-        outcomes: Tensor = posterior.back(values) if isinstance(posterior, WarpedPosterior) else values
+        outcomes: Tensor = posterior.back(values) if isinstance(posterior, TransformedPosterior) else values
         return np.asarray(sign * outcomes.cpu().numpy())
 
     ends = np.stack([shown(found.mean + side * INSIDE * found.sd) for side in (-1, 1)])

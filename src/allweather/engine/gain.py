@@ -14,10 +14,10 @@ from allweather.distances.mmd_supports import warm_starts
 from allweather.engine.screening import highest, tangent_values
 from allweather.objectives import Expectation
 from allweather.surrogates import Posterior
-from allweather.surrogates.fields import ProductField
-from allweather.surrogates.mixture import MixturePosterior
-from allweather.surrogates.posterior import ProductPosterior
-from allweather.surrogates.warped import WarpedPosterior
+from allweather.surrogates.posteriors.field import ProductField
+from allweather.surrogates.posteriors.mixture import MixturePosterior
+from allweather.surrogates.posteriors.product import ProductPosterior
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 
 PATHS, FEATURES = 96, 256
 """Sampled functions, and the random cosines of each."""
@@ -122,9 +122,9 @@ def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor
 
     None where the surrogate does not know its noise.
     """
-    if isinstance(posterior, WarpedPosterior):
-        warped = possible_outcomes(posterior.inner, point, split)
-        return None if warped is None else posterior.back(warped)
+    if isinstance(posterior, TransformedPosterior):
+        transformed = possible_outcomes(posterior.inner, point, split)
+        return None if transformed is None else posterior.back(transformed)
     best = posterior.best if isinstance(posterior, MixturePosterior) else posterior
     if not isinstance(best, ProductPosterior):
         return None

@@ -7,12 +7,12 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 
 if TYPE_CHECKING:
     from allweather.surrogates.base import Field, Moments, Paths, Posterior, Surrogate
-    from allweather.surrogates.gp import GP
-    from allweather.surrogates.model import BoTorch
-    from allweather.surrogates.posterior import ProductPosterior
+    from allweather.surrogates.botorch_model import BoTorch
+    from allweather.surrogates.gp.gp import GP
+    from allweather.surrogates.posteriors.product import ProductPosterior
 
-_NAMES = {"base": "Field Moments Paths Posterior Surrogate", "gp": "GP", "model": "BoTorch"}
-__getattr__, __dir__ = lazy_names(__name__, {**_NAMES, "posterior": "ProductPosterior"})
+_NAMES = {"base": "Field Moments Paths Posterior Surrogate", "gp.gp": "GP", "botorch_model": "BoTorch"}
+__getattr__, __dir__ = lazy_names(__name__, {**_NAMES, "posteriors.product": "ProductPosterior"})
 
 __all__ = [
     "GP",

@@ -13,8 +13,8 @@ from allweather.errors import InvalidInput
 from allweather.space import Space
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.observations import Observations
-from allweather.surrogates.quadrature import Quadrature
-from allweather.surrogates.step import Step
+from allweather.surrogates.posteriors.quadrature import Quadrature
+from allweather.surrogates.posteriors.step import Step
 
 
 class Moments(NamedTuple):

@@ -29,7 +29,7 @@ class Hyperparameters:
     noise: float
     """Variance of the noise."""
     mean: float
-    warp: str = ""
+    transform: str = ""
     """What outcomes were transformed around before they were standardised, where they were."""
 
     @classmethod

@@ -20,7 +20,7 @@ from allweather.errors import require, require_count
 from allweather.objectives import Objective
 from allweather.schedules import Progress
 from allweather.surrogates import Posterior, ProductPosterior
-from allweather.surrogates.model import ModelPosterior
+from allweather.surrogates.botorch_model import ModelPosterior
 from allweather.surrogates.observations import Observations
 
 WHERE = "RobustAcquisition"

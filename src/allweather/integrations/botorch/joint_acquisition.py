@@ -23,7 +23,7 @@ from allweather.integrations.botorch.acquisition import drawn_contexts, progress
 from allweather.objectives import Outcome
 from allweather.objectives.outcomes import check_outcomes
 from allweather.surrogates import GP, BoTorch, ProductPosterior, Surrogate
-from allweather.surrogates.model import ModelPosterior
+from allweather.surrogates.botorch_model import ModelPosterior
 from allweather.surrogates.observations import Observations
 
 WHERE = "RobustOutcomesAcquisition"

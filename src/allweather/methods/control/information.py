@@ -21,9 +21,9 @@ from allweather.acquisition.expected_maximum import expected_maximum
 from allweather.errors import MOST, InvalidInput, require_count, require_number
 from allweather.methods.control.ledger import Ledger
 from allweather.methods.control.rules import Offer, Rule, Side, best_of_each
-from allweather.surrogates.fields import Data
 from allweather.surrogates.kernels import ProductKernel
-from allweather.surrogates.posterior import ProductPosterior
+from allweather.surrogates.posteriors.field import Data
+from allweather.surrogates.posteriors.product import ProductPosterior
 
 RIVALS = 8
 """Number of tried decisions, best under the posterior mean, that are candidates too."""

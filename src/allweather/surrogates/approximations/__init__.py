@@ -1,0 +1,1 @@
+"""Approximations for many outcomes or contexts: inducing points, low-rank roots, grouped contexts."""

@@ -1,0 +1,216 @@
+"""The posterior of many outcomes through inducing points chosen among them: O(t m^2) time and O(t m) memory.
+
+The covariance of t outcomes is replaced by one of rank m plus its own diagonal (FITC; Snelson and Ghahramani 2006):
+what the inducing points do not explain counts as noise, so that the posterior is not surer than it may be. They are
+drawn by randomly pivoted Cholesky (Chen, Epperly, Tropp and Webber 2025), in blocks, until they lack less than a share
+of the noise's variance. Without anything lacking the posterior is the exact one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from torch import Generator, Tensor
+
+from allweather._utils.linear_algebra import cholesky_root
+from allweather.surrogates.base import Paths
+from allweather.surrogates.gp.known_noise import filled
+from allweather.surrogates.hyperparameters import Hyperparameters
+from allweather.surrogates.kernels import ProductKernel
+from allweather.surrogates.posteriors.field import Data
+from allweather.surrogates.posteriors.product import ProductPosterior, Standardised
+from allweather.surrogates.samples.fourier import weight_space
+
+if TYPE_CHECKING:
+    from botorch.models import SingleTaskGP
+
+MOST = 2048
+"""Inducing points at most."""
+BLOCK = 128
+"""Inducing points proposed at a time."""
+LACKING = 0.001
+"""Share of the noise's variance that outcomes may lack on average before more inducing points are added."""
+ROUNDING = 1e-11
+"""Share of the prior variance below which nothing is lacking."""
+
+log = logging.getLogger("allweather")
+
+
+class LowRank(NamedTuple):
+    """A covariance matrix of t points as `rows' rows`, and what that lacks on its diagonal."""
+
+    rows: Tensor
+    """(m, t)"""
+    chosen: Tensor
+    """(m,) the inducing points, in the order in which rows were added."""
+    lacking: Tensor
+    """(t,) never negative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What is kept about all outcomes."""
+
+    points: Tensor
+    """(t, d) joint points."""
+    targets: Tensor
+    """(t,) standardised outcomes."""
+    residuals: Tensor
+    """(t,) the covariance's inverse times the outcomes less their mean."""
+    precisions: Tensor
+    """(t,) diagonal of the covariance's inverse."""
+    gain: float
+    """Information gain."""
+    lacking: float
+    """Share of the prior variance that the inducing points lack, on average over the outcomes."""
+    variances: Tensor | None = None
+    """(t,) of each outcome's noise, where they differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class InducingPosterior(ProductPosterior):
+    """A GP conditioned on many outcomes through inducing points, which stand in for `data.points`."""
+
+    everything: Summary | None = None
+
+    @classmethod
+    def conditioned(cls, fitted: Hyperparameters, kernel: ProductKernel, told: Standardised) -> InducingPosterior:
+        """The posterior of standardised outcomes, through so many inducing points as they need."""
+        variances = filled(told.known, fitted.noise, len(told.points))
+        least = fitted.noise if variances is None else min(float(variances.mean()), fitted.noise)
+        low_rank = pivoted(kernel, told.points, LACKING * least, MOST)
+        return _conditioned(fitted, kernel, told, low_rank, variances)
+
+    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
+        """Samples of Bayesian linear regression on random Fourier features, given all outcomes."""
+        all_data = replace(self.data, points=self._all.points, variances=self._all.variances)
+        return weight_space(all_data, self._all.targets, contexts, count, generator, features)
+
+    def given(self, points: Tensor, values: Tensor | None = None) -> InducingPosterior:
+        """The posterior with further outcomes, which are added exactly."""
+        found = super().given(points, values)
+        assert isinstance(found, InducingPosterior)
+        known, new = self._all, found.targets[len(self.targets) :]
+        joint, targets = torch.cat([known.points, points]), torch.cat([known.targets, new])
+        variances = filled(known.variances, self.data.noise, len(joint))
+        joined = replace(known, points=joint, targets=targets, variances=variances)
+        return replace(found, everything=joined)
+
+    def arranged(self, order: Sequence[int], split: int) -> InducingPosterior:
+        """The same posterior with its columns in another order."""
+        found = super().arranged(order, split)
+        assert isinstance(found, InducingPosterior)
+        return replace(found, everything=replace(self._all, points=self._all.points[:, list(order)]))
+
+    @property
+    def information_gain(self) -> float:
+        """Of the approximate covariance."""
+        return self._all.gain
+
+    @property
+    def approximation(self) -> str:
+        """How many inducing points there are, and what they lack."""
+        known, m = self._all, len(self.data.points)
+        return (
+            f"the model of {len(known.targets):,} outcomes was computed from {m:,} inducing points, "
+            f"which lack {known.lacking:.2g} of the prior variance at the outcomes on average"
+        )
+
+    def model(self) -> SingleTaskGP:
+        """The exact GP of all outcomes with the same hyperparameters, as a BoTorch model."""
+        exact = replace(self.data, points=self._all.points, variances=self._all.variances)
+        return ProductPosterior(exact, self._all.targets, self.fitted).model()
+
+    @property
+    def _all(self) -> Summary:
+        assert self.everything is not None
+        return self.everything
+
+
+def pivoted(kernel: ProductKernel, points: Tensor, tolerance: float, limit: int) -> LowRank:
+    """Choose inducing points by randomly pivoted Cholesky, with the same draws for the same number of points.
+
+    Args:
+        kernel: the prior covariance.
+        points: (t, d) joint points.
+        tolerance: variance that points may lack on average.
+        limit: the largest number of inducing points.
+
+    Example:
+        >>> kernel = Hyperparameters.typical(1).kernel("rbf", 1)
+        >>> points = torch.linspace(0, 1, 500, dtype=torch.float64)[:, None]
+        >>> found = pivoted(kernel, points, 1e-6, 100)
+        >>> len(found.chosen) < 30, bool(found.lacking.mean() < 1e-6)
+        (True, True)
+    """
+    t, source = len(points), np.random.default_rng(len(points))
+    limit = min(limit, t)
+    rows = points.new_empty(limit, t)
+    remaining = kernel.outputscale.expand(t).clone()
+    chosen: list[int] = []
+    while len(chosen) < limit and float(remaining.mean()) > tolerance:
+        rank, left = len(chosen), remaining.cpu().numpy()
+        size = min(BLOCK, limit - rank, int((left > 0).sum()))
+        picks = source.choice(t, size=size, replace=False, p=left / left.sum())
+        new = kernel(points[picks], points) - rows[:rank, picks].T @ rows[:rank]  # (size, t)
+        kept = _accepted(new[:, picks].cpu().numpy(), source)
+        picks, new = picks[kept], new[kept]
+        root = cholesky_root(new[:, picks])
+        added = torch.linalg.solve_triangular(root, new, upper=False)
+        rows[rank : rank + len(kept)] = added
+        remaining = remaining - added.square().sum(0)
+        remaining[picks] = 0
+        remaining[remaining < ROUNDING * kernel.outputscale] = 0
+        chosen += [int(each) for each in picks]
+        log.info("%d inducing points for %d outcomes, lacking %.2g", len(chosen), t, float(remaining.mean()))
+    return LowRank(rows[: len(chosen)], torch.tensor(chosen), remaining)
+
+
+def _accepted(covariance: np.ndarray, source: np.random.Generator) -> np.ndarray:
+    """Which of the proposed points (k,) to keep: each as likely as it is not explained by those before it."""
+    left, kept = covariance.copy(), []
+    before = covariance.diagonal().copy()
+    for place in range(len(left)):
+        if left[place, place] > max(source.random(), 1e-6) * before[place]:
+            kept.append(place)
+            column = left[:, place] / np.sqrt(left[place, place])
+            left -= np.outer(column, column)
+    return np.array(kept, dtype=np.int64)
+
+
+def _conditioned(
+    fitted: Hyperparameters, kernel: ProductKernel, told: Standardised, low_rank: LowRank, variances: Tensor | None
+) -> InducingPosterior:
+    points, targets, units, _ = told
+    rows, chosen, lacking = low_rank
+    noise = (fitted.noise if variances is None else variances) + lacking  # (t,)
+    root = rows[:, chosen].mT.tril()  # of the inducing points' covariance
+    scaled = rows / noise.sqrt()
+    inner = scaled @ scaled.mT
+    inner.diagonal().add_(1)
+    inner_root = cholesky_root(inner)
+    outcomes = (targets - fitted.mean) / noise.sqrt()
+    half = torch.linalg.solve_triangular(inner_root, scaled, upper=False)  # (m, t)
+    along = half @ outcomes
+    coefficients = torch.linalg.solve_triangular(inner_root.mT, along[:, None], upper=True)
+    weights = torch.linalg.solve_triangular(root.mT, coefficients, upper=True)[:, 0]
+    inverse = torch.cholesky_inverse(inner_root)
+    explained = torch.eye(len(inverse), dtype=inverse.dtype, device=inverse.device) - inverse
+    unroot = torch.linalg.solve_triangular(root.mT, cholesky_root(explained), upper=True).mT.contiguous()
+    noise_root = torch.linalg.solve_triangular(root.mT, cholesky_root(inverse @ explained), upper=True)
+    summary = Summary(
+        points,
+        targets,
+        residuals=(outcomes - along @ half) / noise.sqrt(),
+        precisions=(1 - half.square().sum(0)) / noise,
+        gain=float(inner_root.diagonal().log().sum()),
+        lacking=float(lacking.mean() / kernel.outputscale),
+        variances=variances,
+    )
+    data = Data(kernel, points[chosen], weights, unroot, fitted.noise, fitted.mean, *units, noise_root=noise_root)
+    return InducingPosterior(data, targets[chosen], fitted, summary)

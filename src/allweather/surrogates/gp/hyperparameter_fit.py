@@ -1,0 +1,283 @@
+"""The posterior density of a GP's hyperparameters, and its maximum.
+
+BoTorch's priors for outcomes of variance 1 (Hvarfner et al. 2024): lengthscales log-normal and growing with the root of
+the dimension, noise variance log-normal around exp(-4). Gradients are in closed form, and the constant mean is profiled
+out.
+
+The likelihood is computed where the points are, or on the CPU over pairs of points: a covariance matrix is symmetric,
+so its entries are computed once for every pair, from squared differences that do not depend on the hyperparameters;
+LAPACK factorises and inverts one triangle of it in place.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.linalg.blas import dsyr
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from torch import Tensor
+
+from allweather._utils.linear_algebra import cholesky, cholesky_root
+from allweather.surrogates.hyperparameters import Hyperparameters
+from allweather.surrogates.kernels import SMOOTHNESS, Factor, squared_distances
+
+LOWEST_NOISE = 1e-4
+LOWEST_LENGTHSCALE = 0.025
+BOUNDS = {"lengthscale": (LOWEST_LENGTHSCALE, 1e3), "outputscale": (1e-3, 1e3), "noise": (LOWEST_NOISE, 10.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Standardised outcomes at joint points, and which hyperparameters they may choose."""
+
+    points: Tensor
+    """(t, d)"""
+    targets: Tensor
+    """(t,)"""
+    family: str
+    split: int
+    free: np.ndarray
+    """(d + 2,) whether each of the `logarithms` is fitted."""
+    free_mean: bool
+    variances: Tensor | None = None
+    """(t,) known variances of the noise, NaN where it is fitted; None where it is fitted for all."""
+
+    def fit(self, start: Hyperparameters, steps: int = 100) -> tuple[Hyperparameters, float]:
+        """The best hyperparameters found from here, and minus the log of their posterior density.
+
+        Args:
+            start: where the search starts.
+            steps: its iterations, at most.
+        """
+        logarithms = start.logarithms
+        d = len(logarithms) - 2
+        bounds = log_bounds(d)[self.free]
+
+        def objective(moved: np.ndarray) -> tuple[float, np.ndarray]:
+            full = logarithms.copy()
+            full[self.free] = moved
+            value, gradient, _ = self.minus_log_posterior(full, start.mean)
+            return value, gradient[self.free]
+
+        moved = logarithms[self.free]
+        if moved.size:
+            from scipy.optimize import minimize
+
+            found = minimize(
+                objective,
+                moved.clip(bounds[:, 0], bounds[:, 1]),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-4},
+            )
+            logarithms[self.free] = found.x
+        value, _, mean = self.minus_log_posterior(logarithms, start.mean)
+        natural = [float(number) for number in np.exp(logarithms)]
+        # What is held fixed comes back as it was given, not as exp(log(.)).
+        held = [*start.lengthscales, start.outputscale, start.noise]
+        chosen = [new if free else old for new, old, free in zip(natural, held, self.free, strict=True)]
+        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean, start.transform), value
+
+    def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
+        """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""
+        given = None if self.free_mean else mean
+        if self.points.device.type == "cpu":
+            known = None if self.variances is None else self.variances.numpy()
+            found = self._pairs.minus_log_likelihood(self.targets.numpy(), logarithms, given, known)
+        else:
+            found = minus_log_likelihood(self.family, self.split, self.points, self.targets, logarithms, given)
+        density, density_gradient = self.log_prior(logarithms)
+        return found.value - density, found.gradient - density_gradient, found.mean
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return Pairs.of(self.family, self.split, self.points.numpy())
+
+    def log_prior(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
+        """Log densities of the free hyperparameters (in their natural scale), and their gradient."""
+        d = len(logarithms) - 2
+        centre = np.concatenate([np.full(d, math.sqrt(2) + 0.5 * math.log(max(d, 1))), [0.0, -4.0]])
+        variance = np.concatenate([np.full(d, 3.0), [1.0, 1.0]])
+        offset = logarithms - centre
+        density = -logarithms - offset**2 / (2 * variance) - 0.5 * np.log(2 * math.pi * variance)
+        gradient = -1 - offset / variance
+        # The outputscale's prior is BoTorch's Gamma(2, 0.15).
+        scale = math.exp(logarithms[d])
+        density[d] = logarithms[d] - 0.15 * scale + 2 * math.log(0.15)
+        gradient[d] = 1 - 0.15 * scale
+        return float(density[self.free].sum()), np.where(self.free, gradient, 0.0)
+
+
+def log_bounds(d: int) -> np.ndarray:
+    """(d + 2, 2) between which the logarithms of hyperparameters are fitted."""
+    names = ["lengthscale"] * d + ["outputscale", "noise"]
+    return np.log([BOUNDS[name] for name in names])
+
+
+class Likelihood(NamedTuple):
+    """Minus the log likelihood, its gradient in the logarithms of hyperparameters, and the constant mean."""
+
+    value: float
+    gradient: np.ndarray
+    """(d + 2,)"""
+    mean: float
+
+
+def minus_log_likelihood(
+    family: str,
+    split: int,
+    points: Tensor,  # (t, d)
+    targets: Tensor,  # (t,)
+    logarithms: np.ndarray,  # (d + 2,)
+    mean: float | None,
+) -> Likelihood:
+    """Minus the log likelihood of standardised outcomes; the mean is profiled out where it is None.
+
+    Args:
+        family: the kernel's.
+        split: how many columns are decisions.
+        points: joint points, on any device.
+        targets: the outcomes, there too.
+        logarithms: of lengthscales, outputscale and noise.
+        mean: the prior's constant mean.
+    """
+    natural = np.exp(logarithms)
+    factor, (t, d) = Factor(SMOOTHNESS[family]), points.shape
+    ends = [d] if factor.nu == math.inf else [split, d]
+    scaled = points / torch.from_numpy(natural[:d]).to(points.device)
+    halves = [scaled[:, low:high] for low, high in pairwise([0, *ends])]
+    apart = [squared_distances(half, half) for half in halves]
+    covariance = natural[d] * math.prod((factor.of(each) for each in apart), start=torch.ones_like(apart[0]))
+    noisy = covariance.clone()
+    noisy.diagonal().add_(natural[d + 1])
+    root = cholesky_root(noisy)
+    inverse = torch.cholesky_inverse(root)
+    if mean is None:
+        row = inverse.sum(0)
+        mean = float(row @ targets / row.sum())
+    residual = targets - mean
+    weights = inverse @ residual
+    value = 0.5 * residual @ weights + root.diagonal().log().sum() + 0.5 * t * math.log(2 * math.pi)
+    slope = 0.5 * (inverse - weights[:, None] * weights)
+    pull = slope * covariance
+    steepness = [factor.steepness(each) / factor.of(each).clamp_min(1e-300) for each in apart]
+    stretches = [_stretch(half, pull * steep) for half, steep in zip(halves, steepness, strict=True)]
+    scales = torch.stack([pull.sum(), slope.diagonal().sum() * natural[d + 1]])
+    return Likelihood(float(value), torch.cat([*stretches, scales]).cpu().numpy(), mean)
+
+
+def _stretch(scaled: Tensor, pull: Tensor) -> Tensor:
+    """The sums (d,) of pull * (a - b)^2 over all pairs of points."""
+    return 2 * (pull.sum(1) @ scaled.square() - (scaled * (pull @ scaled)).sum(0))
+
+
+class Correlated(NamedTuple):
+    """The correlation of every pair of points, and how it changes with each factor's lengthscales."""
+
+    correlations: np.ndarray
+    """(m,)"""
+    steepness: list[np.ndarray | float]
+    """(m,) minus twice the derivative of the log of each factor in its squared distance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The m = t (t - 1) / 2 pairs of t points, for one family of product kernels.
+
+    Example:
+        >>> pairs = Pairs.of("rbf", 1, np.array([[0.0, 0.0], [0.3, 0.4]]))
+        >>> pairs.correlated(np.array([1.0, 1.0])).correlations.round(4).tolist()  # exp(-0.25 / 2)
+        [0.8825]
+    """
+
+    nu: float
+    """The kernel's smoothness."""
+    count: int
+    """t."""
+    factors: tuple[tuple[np.ndarray, slice], ...]
+    """Squared differences (k, m) in the columns that share a factor of the kernel, and which columns these are."""
+    places: np.ndarray
+    """(m,) where the pairs are in a matrix (t, t), read row by row: above its diagonal."""
+
+    @classmethod
+    def of(
+        cls,
+        family: str,
+        split: int,
+        points: np.ndarray,  # (t, d)
+    ) -> Pairs:
+        """The pairs of joint points, whose first `split` columns are decisions; an RBF kernel needs no split."""
+        (t, d), nu = points.shape, SMOOTHNESS[family]
+        ends = [d] if nu == math.inf else sorted({split, d})
+        one, other = np.triu_indices(t, 1)
+        columns = [slice(low, high) for low, high in pairwise([0, *ends]) if high > low]
+        factors = tuple(((points[one, part] - points[other, part]).T ** 2, part) for part in columns)
+        return cls(nu, t, tuple((np.ascontiguousarray(apart), part) for apart, part in factors), one * t + other)
+
+    def correlated(self, lengthscales: np.ndarray) -> Correlated:
+        """Correlations for lengthscales (d,)."""
+        squared = [lengthscales[part] ** -2.0 @ apart for apart, part in self.factors]
+        if self.nu == math.inf:
+            return Correlated(np.exp(-0.5 * sum(squared, np.zeros(len(self.places)))), [1.0] * len(squared))
+        roots = [np.sqrt(2 * self.nu * each) for each in squared]
+        correlations = np.exp(-sum(roots, np.zeros(len(self.places))))
+        steepness: list[np.ndarray | float] = []
+        for r in roots:
+            linear = 1 + r
+            shape = linear if self.nu == 1.5 else linear + r * r / 3
+            correlations *= shape
+            steepness.append(3 / linear if self.nu == 1.5 else 5 / 3 * linear / shape)
+        return Correlated(correlations, steepness)
+
+    def minus_log_likelihood(
+        self,
+        targets: np.ndarray,  # (t,)
+        logarithms: np.ndarray,  # (d + 2,)
+        mean: float | None,
+        variances: np.ndarray | None = None,  # (t,)
+    ) -> Likelihood:
+        """Minus the log likelihood of standardised outcomes; the mean is profiled out where it is None.
+
+        Args:
+            targets: the outcomes.
+            logarithms: of lengthscales, outputscale and noise.
+            mean: the prior's constant mean.
+            variances: of the noise of each outcome, NaN where it is the fitted one; None where it is for all.
+        """
+        natural, t = np.exp(logarithms), self.count
+        (*_, scale, noise), (correlations, steepness) = natural, self.correlated(natural[:-2])
+        covariance = scale * correlations
+        fitted = np.ones(t, dtype=bool) if variances is None else np.isnan(variances)
+        diagonal = scale + (noise if variances is None else np.where(fitted, noise, variances))
+        root = self._factorised(covariance, diagonal)
+        solved, _ = dpotrs(root, np.array([np.ones(t), targets]).T, lower=1)
+        if mean is None:
+            mean = float(solved[:, 1].sum() / solved[:, 0].sum())
+        weights = solved[:, 1] - mean * solved[:, 0]
+        value = 0.5 * (targets - mean) @ weights + np.log(root.diagonal()).sum() + 0.5 * t * math.log(2 * math.pi)
+        inverse, _ = dpotri(root, lower=1, overwrite_c=1)
+        slope = dsyr(-1.0, weights, lower=1, a=inverse, overwrite_a=1).T  # above its diagonal
+        pull, alone = slope.reshape(-1)[self.places] * covariance, 0.5 * slope.diagonal()
+        stretches = [
+            apart @ (pull * steep) / natural[part] ** 2
+            for (apart, part), steep in zip(self.factors, steepness, strict=True)
+        ]
+        scales = [pull.sum() + scale * alone.sum(), noise * alone[fitted].sum()]
+        return Likelihood(float(value), np.concatenate([*stretches, scales]), mean)
+
+    def _factorised(self, covariance: np.ndarray, diagonal: np.ndarray | float) -> np.ndarray:
+        """The Cholesky factor (t, t), below the diagonal, of a covariance matrix given by its pairs and diagonal."""
+        matrix = np.zeros((self.count, self.count))
+        matrix.reshape(-1)[self.places] = covariance
+        matrix.reshape(-1)[:: self.count + 1] = diagonal
+        root, failed = dpotrf(matrix.T, lower=1, clean=0)
+        if failed:
+            root = np.asfortranarray(cholesky(np.triu(matrix) + np.triu(matrix, 1).T))
+        return np.asarray(root)

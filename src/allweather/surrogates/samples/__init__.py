@@ -1,0 +1,1 @@
+"""Samples of a posterior: sample paths, Fourier features and joint draws."""
