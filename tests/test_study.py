@@ -64,7 +64,7 @@ class TestTheLoop:
         whole = run(aw.Study(SPACE, seed=4), 12)
         broken = run(aw.Study(SPACE, seed=4), 9)
         resumed = aw.Study(SPACE, seed=4)
-        resumed.restore(broken._history.trials)
+        resumed.restore(broken.history.trials)
         for demand in demands(12)[9:]:
             trial = resumed.ask()
             resumed.tell(trial, profit(trial.decision["order"], demand), context={"demand": demand})
@@ -197,7 +197,7 @@ class TestAsk:
 
     def test_what_is_pending_is_believed_to_turn_out_as_expected(self):
         study = run(aw.Study(SPACE), 8)
-        engine, history = study._engine, study._history
+        engine, history = study._engine, study.history
         belief = engine.belief(history, engine.posterior(history), engine.parts, engine.generator(0, 8), Situation())
         point = torch.tensor([[0.9, 0.9]], dtype=torch.float64)
         aware = condition_on_pending(belief, point, point[:0])
@@ -209,7 +209,7 @@ class TestAsk:
         """What this trial's context will be says nothing about the others."""
         study = run(aw.Study(SPACE), 8)
         study.ask()
-        engine, history = study._engine, study._history
+        engine, history = study._engine, study.history
         for situation in (Situation(torch.tensor([[0.99]])), Situation(None, aw.Finite([{"demand": 0.99}]))):
             belief = engine.belief(history, engine.posterior(history), engine.parts, engine.generator(0, 9), situation)
             pending, _ = history.unresolved(engine._pending_reference(belief, situation), belief.generator)
@@ -240,7 +240,7 @@ class TestAsk:
             {"x": 0.9, "crew": 3, "weather": "wet", "value": 2.0},
         ]
         study.add(rows)
-        parts, seen = study._engine.parts, study._history.observations
+        parts, seen = study._engine.parts, study.history.observations
         points, _ = parts.reference(seen, 2, torch.Generator().manual_seed(0))
         torch.testing.assert_close(points, space.contexts.snap(points), rtol=0, atol=0)
         assert len(points.unique(dim=0)) > 2
@@ -260,7 +260,7 @@ class TestTell:
         trial = study.ask()
         study.tell(trial, failed=True)
         assert study.tell(trial, context={"demand": 0.3}).state == "failed"
-        assert len(study._history.observations.seen) == 1
+        assert len(study.history.observations.seen) == 1
         other = study.ask()
         study.tell(other, 1.0, context={"demand": 0.3})
         with pytest.raises(aw.InvalidInput, match="has an outcome"):
@@ -279,7 +279,7 @@ class TestTell:
         late = study.ask()
         study.tell(late, context={"demand": 0.4})
         assert study.tell(late, 0.1).state == "complete"
-        assert len(study._history.observations) == 8
+        assert len(study.history.observations) == 8
 
     def test_a_row_of_a_table_is_a_context(self):
         study = aw.Study(SPACE)
@@ -290,12 +290,12 @@ class TestTell:
         trial = study.ask()
         study.tell(trial, 0.3, context={"demand": 0.2}, decision={"order": 1.5})
         assert study.trials().loc[0, "order"] == 1.5
-        assert study._history.observations.decisions.item() == pytest.approx(0.75)
+        assert study.history.observations.decisions.item() == pytest.approx(0.75)
 
     def test_repeated_outcomes_are_rows_but_one_context(self):
         study = aw.Study(SPACE)
         study.tell(study.ask(), [1.0, 2.0, 3.0], context={"demand": 0.2})
-        data = study._history.observations
+        data = study.history.observations
         assert data.values.tolist() == [1.0, 2.0, 3.0]
         assert len(data.seen) == 1
         assert study.trials().loc[0, "value"] == 2.0
@@ -306,9 +306,9 @@ class TestTell:
         study.tell(tempting, context={"demand": 0.3}, failed=True)
         again = study.ask()
         assert abs(again.decision["order"] - tempting.decision["order"]) > 1e-3
-        assert len(study._history.observations.seen) == 11
+        assert len(study.history.observations.seen) == 11
         assert study.trials().loc[10, "state"] == "failed"
-        assert len(study._history.observations) == 10
+        assert len(study.history.observations) == 10
 
     def test_nothing_but_failures_keeps_spreading_out(self):
         study = aw.Study(SPACE, initial=3)
@@ -384,11 +384,11 @@ class TestAdd:
         (tmp_path / "past.csv").write_text("wood,saws,wet,value\noak,3,True,1.5\n7,4.0,False,2\n")
         study = aw.Study(space)
         study.add(tmp_path / "past.csv")
-        assert [trial.decision for trial in study._history.trials] == [
+        assert [trial.decision for trial in study.history.trials] == [
             {"wood": "oak", "saws": 3},
             {"wood": 7, "saws": 4},
         ]
-        assert [trial.context for trial in study._history.trials] == [{"wet": True}, {"wet": False}]
+        assert [trial.context for trial in study.history.trials] == [{"wet": True}, {"wet": False}]
 
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -413,7 +413,7 @@ class TestAdd:
     def test_repeated_outcomes_in_a_row(self):
         study = aw.Study(SPACE)
         study.add({"order": 0.5, "demand": 0.2, "value": [1.0, 2.0]})
-        assert study._history.observations.values.tolist() == [1.0, 2.0]
+        assert study.history.observations.values.tolist() == [1.0, 2.0]
 
     def test_an_empty_table_changes_nothing(self):
         study = aw.Study(SPACE)

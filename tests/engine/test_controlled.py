@@ -70,7 +70,7 @@ def test_every_method_plays_and_recommends(method):
 
 def test_the_first_trials_go_round_the_cheapest_sets():
     study = study_of(initial=6)
-    trials = play(study, 6)._history.trials
+    trials = play(study, 6).history.trials
     assert [tuple(trial.decision) for trial in trials] == [("a",), ("c",)] * 3
     assert len({trial.decision.get("a") for trial in trials if "a" in trial.decision}) == 3
 
@@ -97,7 +97,7 @@ def test_the_recommendation_beats_cheaper_sets_and_the_frontier_shows_what_less_
 
 def test_minimising_mirrors_maximising():
     upward, downward = play(study_of(), 12), play(study_of(direction="minimize"), 12, sign=-1)
-    for up, down in zip(upward._history.trials, downward._history.trials, strict=True):
+    for up, down in zip(upward.history.trials, downward.history.trials, strict=True):
         assert up.decision == pytest.approx(down.decision)
     up, down = upward.recommend(), downward.recommend()
     assert up.value == pytest.approx(-down.value)
@@ -108,14 +108,14 @@ def test_minimising_mirrors_maximising():
 def test_a_restored_study_goes_on_as_if_it_had_not_stopped(method):
     whole = play(study_of(method), 11)
     again = study_of(method)
-    again.restore(whole._history.trials[:8])
+    again.restore(whole.history.trials[:8])
     rng = np.random.default_rng(0)
     for number in range(11):
         natural = {name: float(law.rvs(random_state=rng)) for name, law in LAWS.items()}
         if number < 8:
             continue
         trial = again.ask()
-        assert trial.decision == whole._history.trials[number].decision
+        assert trial.decision == whole.trial(number).decision
         context = {name: natural[name] for name in trial.left}
         again.tell(trial, outcome({**trial.decision, **context}), context=context)
 
@@ -184,7 +184,7 @@ def test_a_dependent_law_is_sampled_jointly_and_cut_to_what_is_left_alone():
 
     study = play(study_of("ucb-psq", context=aw.Known(joint, samples=256)), 7)
     split, engine = study._engine.sides[frozenset({"a"})]
-    view = SplitHistory.under(split, study._history)
+    view = SplitHistory.under(split, study.history)
     points = engine.parts.reference(view.observations, 7, torch.Generator().manual_seed(0)).points
     assert points.shape == (256, 2)
     torch.testing.assert_close(points[:, 0], points[:, 1])
@@ -212,7 +212,7 @@ def test_data_from_before_are_free_and_may_have_left_variables_alone():
     rows = [{name: float(law.rvs(random_state=rng)) for name, law in LAWS.items()} for _ in range(6)]
     study.add([{**row, "value": outcome(row)} for row in rows], left=["b", "c"])
     split, _ = study._engine.sides[frozenset({"a"})]
-    assert len(SplitHistory.under(split, study._history).observations.seen) == 6
+    assert len(SplitHistory.under(split, study.history).observations.seen) == 6
     assert study.ask().cost is not None
     assert study.trials()["cost"].sum() <= 1.0
     with pytest.raises(aw.InvalidInput, match=r"Study\.add\(left=\.\.\.\)"):
@@ -234,7 +234,7 @@ def test_variables_that_nobody_decides_happen_under_every_set():
 
 def sides(study):
     """What a rule sees, and the posterior of all variables."""
-    engine, history = study._engine, study._history
+    engine, history = study._engine, study.history
     posterior = engine.whole.posterior(history)
     ledger = engine.ledger(history)
     return [engine._side(each, history, posterior, 7) for each in ledger.sets], posterior
@@ -301,9 +301,9 @@ def test_the_order_in_which_values_are_told_does_not_matter():
         trial = study.ask()
         done = dict(reversed(trial.decision.items()))
         study.tell(trial, float(i), decision=done, context=dict.fromkeys(reversed(trial.left), 0.5))
-        assert list(study._history.trials[i].decision) == list(trial.decision)
+        assert list(study.trial(i).decision) == list(trial.decision)
     study.tell(study.ask(), failed=True)
-    assert study._engine.ledger(study._history).plays[frozenset({"a", "b"})] >= 4
+    assert study._engine.ledger(study.history).plays[frozenset({"a", "b"})] >= 4
     assert study.ask().cost is not None
 
 
@@ -389,7 +389,7 @@ def test_forecasts_speak_about_all_variables():
 def test_a_trial_of_a_set_that_is_not_on_offer_is_named():
     other = aw.Study(SPACE, method="etc-ada", control=aw.Control({"b": 0.1}), context=aw.Known(LAWS, samples=16))
     study = play(study_of(), 7)
-    trials = [*study._history.trials, replace(other.ask(), number=7)]
+    trials = [*study.history.trials, replace(other.ask(), number=7)]
     again = study_of()
     again.restore(trials)
     with pytest.raises(aw.InvalidInput, match="trial 7` must decide one of the control sets"):
@@ -406,5 +406,5 @@ def test_trials_can_be_added_to_another_study_with_control_sets():
     again.add(study.trials())
     columns = ["ph", "light", "value"]
     assert again.trials()[columns].equals(study.trials()[columns])
-    learned = [study._history.trials[0].context, again._history.trials[0].context]
+    learned = [study.trial(0).context, again.trial(0).context]
     assert learned[0] == learned[1]

@@ -59,7 +59,7 @@ def test_every_trial_says_its_set_and_what_it_costs(known):
     assert set(told.results) == {"gain", "purity"}
     assert made.check("purity") is not None
     again = study()
-    again.restore(made._history.trials)
+    again.restore(made.history.trials)
     assert again.ask().decision == made.ask().decision
 
 

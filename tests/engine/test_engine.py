@@ -5,8 +5,8 @@ import torch
 
 import allweather as aw
 from allweather.engine.engine import ASK, DESIGN, Plan, Situation
-from allweather.engine.factory import EngineFactory
-from allweather.methods.composition import Composition
+from allweather.engine.factory import build_engine
+from allweather.study import Spec
 from allweather.trials import History, Trial
 
 SPACE = aw.Space(order=aw.Real(0, 2), demand=aw.Context(0, 1))
@@ -15,7 +15,7 @@ ANY = Situation()
 
 def engine(initial=3, seed=1, **parts):
     parts = {"context": aw.KDE(32), "objective": aw.Expectation(), "acquisition": aw.UCB(1.0), **parts}
-    return EngineFactory(SPACE, initial=initial, seed=seed).engine(Composition(**parts), None)
+    return build_engine(Spec.of(SPACE, initial=initial, seed=seed, **parts))
 
 
 def history(n=5, space=SPACE):
@@ -112,7 +112,7 @@ def test_a_plan_becomes_the_next_trial():
 
 def test_without_a_context_model_contexts_are_not_looked_at():
     past = history()
-    plain = EngineFactory(SPACE, initial=3).engine(aw.method("gp-ucb"), None)
+    plain = build_engine(Spec.of(SPACE, initial=3, method="gp-ucb"))
     belief = plain.belief(past, plain.posterior(past), plain.parts, plain.generator(ASK, 5), ANY)
     assert belief.observations.contexts.shape == (5, 0)
 

@@ -15,6 +15,7 @@ from allweather._utils.formatting import brief
 from allweather.distances import Distance
 from allweather.objectives import DRO, CVaR, Expectation, Objective, WorstCase
 from allweather.plots.axes import is_numeric
+from allweather.serialization.values import CODE, is_code
 from allweather.space.text import heading
 from allweather.trials import Trial
 
@@ -125,10 +126,10 @@ class Page:
 
 def table_values(snapshot: Snapshot, chosen: TrialFilter) -> dict[str, Any]:
     """Return template values of a page of the table of trials."""
-    variables = snapshot.stored.space.variables
+    variables = snapshot.log.space.variables
     found = snapshot.by_state.get(chosen.state, []) if chosen.state else snapshot.history.trials
     page = Page.of(found, chosen)
-    outcomes = snapshot.stored.validator.outcomes or ("value",)
+    outcomes = snapshot.log.spec.outcome_names or ("value",)
     columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), *outcomes]
     text = ["trial", *(name for name, each in variables.items() if not is_numeric(each))]
     return {
@@ -278,5 +279,7 @@ def describe_objective(spec: Mapping[str, Any] | None) -> str:
 def _describe_part(part: Any) -> str:
     if not isinstance(part, Mapping):
         return str(part)
+    if is_code(part):
+        return str(part[CODE])
     settings = ", ".join(f"{key} {_describe_part(value)}" for key, value in part.items() if key != "name")
     return f"{part.get('name', '')} ({settings})" if settings else str(part.get("name", ""))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from torch import Generator, Tensor
 
@@ -196,24 +195,6 @@ class OutcomesEngine(Engine):
             raise InvalidInput(problem, where="Study(cautious=...)", remedy=remedy)
 
 
-def named_kinds(outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
-    """Return the kind of each outcome by name: what a stored study must be resumed with."""
-    return {name: type(outcome).__name__ for name, outcome in outcomes.items()}
-
-
-def check_combination(composition: Composition, direction: str) -> None:
-    """Refuse what does not go with several outcomes.
-
-    Args:
-        composition: of the study.
-        direction: of a study with one outcome.
-    """
-    own, remedy = composition.objective, "give each its own: `Maximize(objective)`, `AtLeast(threshold, objective)`"
-    require(own is None, "Study(outcomes=..., objective=...)", "not have an objective for all", own, remedy)
-    upwards, remedy = direction == "maximize", "use `Maximize` and `Minimize`"
-    require(upwards, "Study(outcomes=..., direction=...)", "not both be given", direction, remedy)
-
-
 def with_acquisition(composition: Composition, outcomes: Mapping[str, Outcome], cautious: float | None) -> Composition:
     """Return a composition with the acquisition for one objective with limits, where its user leaves it open.
 
@@ -228,8 +209,8 @@ def with_acquisition(composition: Composition, outcomes: Mapping[str, Outcome], 
     """
     wanted = [outcome for outcome in outcomes.values() if not outcome.constrains]
     plain = cautious is None and composition.acquisition is None
-    limited = len(wanted) == 1 < len(outcomes)
-    if plain and composition.goal == RECOMMENDATION and limited and not wanted[0].measure.slow:
+    limited, measure = len(wanted) == 1 < len(outcomes), wanted[0].measure
+    if plain and composition.goal == RECOMMENDATION and limited and measure is not None and not measure.slow:
         return composition.with_parts(acquisition=ExpectedImprovement())
     return composition
 

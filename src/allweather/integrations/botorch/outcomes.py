@@ -12,7 +12,7 @@ from torch import Tensor
 from allweather.contexts import Reference
 from allweather.errors import require, require_number
 from allweather.integrations.botorch.objective import RobustMCObjective
-from allweather.objectives import Outcome
+from allweather.objectives import Expectation, Outcome
 
 WHERE = "robust_outcomes"
 
@@ -93,5 +93,5 @@ class SeveralObjectives(OutcomesObjective, MultiOutputRiskMeasureMCObjective):
 
 def _measure(outcome: Outcome, place: int, reference: Reference) -> RobustMCObjective:
     """The objective of one of the model's outcomes, in the direction in which larger is better."""
-    sign = outcome.sign
-    return RobustMCObjective(outcome.measure.facing(sign), reference, lambda samples: sign * samples[..., place])
+    sign, measure = outcome.sign, outcome.measure or Expectation()
+    return RobustMCObjective(measure.facing(sign), reference, lambda samples: sign * samples[..., place])
