@@ -95,8 +95,8 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 @pytest.fixture(autouse=True)
-def _few_looks_back(monkeypatch):
-    """Draw progress with four looks back instead of twelve: each is a study of its own."""
+def _few_past_recommendations(monkeypatch):
+    """Draw progress with four past recommendations instead of twelve: each is a study of its own."""
     progress = sys.modules.get("allweather.plots.progress")  # imported with the documentation that is tested
     if progress is not None:
-        monkeypatch.setattr(progress, "LOOKS", 4)
+        monkeypatch.setattr(progress, "MAX_PAST_RECOMMENDATIONS", 4)

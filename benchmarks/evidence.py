@@ -1,4 +1,4 @@
-"""The tables of docs/defaults.md, from the stored results of the campaigns `defaults`, `floor` and `calibration`."""
+"""The tables of docs/defaults.md, from stored results: of `defaults`, `floor`, `control_defaults` and `calibration`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import calibration, defaults, floor
+from benchmarks import calibration, control_defaults, defaults, floor
 from benchmarks.comparison import Results
 from benchmarks.paired import PROBLEMS, read
 
@@ -14,7 +14,10 @@ PAGE = Path(__file__).parents[1] / "docs" / "defaults.md"
 
 
 def tables(
-    regrets: Path = defaults.RESULTS, intervals: Path = calibration.RESULTS, floors: Path = floor.RESULTS
+    regrets: Path = defaults.RESULTS,
+    intervals: Path = calibration.RESULTS,
+    floors: Path = floor.RESULTS,
+    controlled: Path = control_defaults.RESULTS,
 ) -> dict[str, str]:
     """The tables by the name of their place on the page.
 
@@ -22,9 +25,13 @@ def tables(
         regrets: stored results of `python -m benchmarks defaults`.
         intervals: stored results of `python -m benchmarks calibration`.
         floors: stored results of `python -m benchmarks floor`.
+        controlled: stored results of `python -m benchmarks control_defaults`.
     """
-    results = Results.of(read(regrets))
+    results, control = Results.of(read(regrets)), read(controlled)
     return {
+        "control": markdown(control_defaults.by_candidate(control)),
+        "control, chosen": markdown(control_defaults.by_candidate(control, range(100))),
+        "control, by problem": markdown(control_defaults.by_problem(control, control_defaults.CHOSEN)),
         "regret": _regret(results),
         "floor": _floor(floor.with_floor(read(regrets), floors)),
         "verdicts": "\n".join(f"- {line}" for line in defaults.verdicts(results)),

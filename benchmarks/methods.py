@@ -28,7 +28,7 @@ from torch import Tensor
 import allweather as aw
 from allweather._utils.timing import threads
 from allweather.benchmark import Run
-from allweather.benchmark.step import play_step
+from allweather.benchmark.runner import play_step
 from allweather.engine.engine import ASK, Situation
 from allweather.problems import problem
 from benchmarks.asks import WIDTH, Straightforward, solver

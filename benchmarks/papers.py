@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allweather.benchmark import Campaign, Run, execute
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.figures import Figure
+from allweather.benchmark.papers import CATALOGUE
 from allweather.benchmark.reproduce import select_campaigns
 from benchmarks import published_code, stored_runs
 

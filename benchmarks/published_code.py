@@ -15,8 +15,8 @@ import numpy as np
 import scipy.stats
 
 from allweather.benchmark import Campaign, at_costs
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.figures import Figure
+from allweather.benchmark.papers import CATALOGUE
 from benchmarks import defaults, paired, stored_runs
 from benchmarks.stored_runs import Record
 

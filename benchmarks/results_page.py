@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from allweather.benchmark.ask_times import Wanted
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import check_claims, final_regrets
-from allweather.benchmark.figures import Figure
+from allweather.benchmark.figures import Figure, Table, Wanted
+from allweather.benchmark.papers import CATALOGUE
 from allweather.benchmark.summaries import standard_error
-from allweather.benchmark.tables import Table
 from benchmarks import published_code, stored_runs
 from benchmarks.evidence import filled, markdown
 from benchmarks.stored_runs import Record

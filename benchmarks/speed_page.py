@@ -11,7 +11,7 @@ from benchmarks.stored_tables import FOLDER
 
 ROOT = Path(__file__).parents[1]
 PAGES = (ROOT / "docs" / "speed.md", ROOT / "README.md")
-NAMES = ("objectives", "asks", "methods", "worst_cases", "trials", "regret")
+NAMES = ("objectives", "asks", "methods", "worst_cases", "mmd_paths", "trials", "regret")
 
 
 def tables(folder: Path = FOLDER) -> dict[str, str]:

@@ -109,7 +109,7 @@ def measure(name: str, size: int) -> Measured:
 
 def recommended(name: str, size: int, seed: int, exact: bool) -> tuple[float, float]:
     """Regret of what is recommended after so many outcomes, by the exact posterior or by inducing points; CPU s."""
-    gp.EXACT = size if exact else 0  # the process is this call's own
+    gp.MAX_EXACT_OUTCOMES = size if exact else 0  # the process is this call's own
     study = aw.Study(SPACE, objective=OBJECTIVES[name], seed=seed)
     study.add(table(size, seed))
     started = time.process_time()

@@ -16,7 +16,7 @@ import torch
 from playwright.sync_api import Browser, sync_playwright
 
 import allweather as aw
-from allweather.plots.applicable import absent_figures
+from allweather.plots import absent_figures
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -73,7 +73,7 @@ def figures(browser: Browser) -> None:
     study = stall()
     without = absent_figures(study.spec, controlled=False, contexts=True)
     drawn = {name: draw(study) for name, draw in aw.plots.STUDY_FIGURES.items() if name not in without}
-    drawn["frontier"] = aw.plots.frontier(farm())
+    drawn["control_sets"] = aw.plots.control_sets(farm())
     drawn["comparison"] = aw.plots.comparison(campaign())
     with tempfile.TemporaryDirectory() as folder:
         for name, picture in drawn.items():

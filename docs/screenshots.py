@@ -44,7 +44,7 @@ light = { lower = 0, upper = 1 }
 rain = { lower = 0, upper = 1, context = true }
 """
 WIDTHS = {"wide": (1280, 900), "phone": (390, 844)}
-PATIENCE = 600_000
+TIMEOUT_MILLISECONDS = 600_000
 """Milliseconds that a figure may take, on a busy machine."""
 
 
@@ -101,7 +101,7 @@ def pages(folder: str | Path, storage: str) -> list[Path]:
 
 def _taken(browser: Browser, size: tuple[int, int], address: str, folder: Path, width: str, which: str) -> Path:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(TIMEOUT_MILLISECONDS)
     page = context.new_page()
     page.goto(address + PAGES.get(which, "/login"))
     _settled(page, which)

@@ -88,6 +88,17 @@ COMPOSITIONS = {
     "thompson": {"objective": aw.CVaR(0.3), "acquisition": aw.Thompson(), "surrogate": aw.GP("matern52")},
     "candidates": {"candidates": [{"x": k / 8} for k in range(9)], "acquisition": aw.UCB()},
 }
+CONTROLLED = {
+    "default": {},
+    "thompson": {"objective": aw.CVaR(0.3), "acquisition": aw.Thompson()},
+    "improvement": {"acquisition": aw.ExpectedImprovement(8)},
+    "gradient": {"objective": aw.Expectation(), "acquisition": aw.KnowledgeGradient()},
+    "information": {
+        "objective": aw.Expectation(),
+        "rule": aw.InformationPerCost(0.01),
+        "surrogate": aw.GP("matern", draws=4),
+    },
+}
 
 
 @pytest.mark.parametrize("name", COMPOSITIONS)
@@ -115,6 +126,25 @@ def test_studies_compute_on_their_device_and_decide_the_same(name: str, monkeypa
     assert best.decision == pytest.approx(recommended.decision, abs=1e-6)
     assert best.interval == pytest.approx(recommended.interval, abs=1e-6)
     assert elsewhere.spec == here.spec
+
+
+@pytest.mark.parametrize("name", CONTROLLED)
+@pytest.mark.slow
+def test_studies_with_control_sets_compute_on_their_device(name: str):
+    given = {"context": aw.KDE(16), "initial": 3, **CONTROLLED[name]}
+    control = aw.Control({"x": 0.2, ("x", "c"): 1.0}, 20, given.pop("rule", aw.BestValue()))
+    space = aw.Space(x=aw.Real(0, 1), c=aw.Real(0, 1))
+    here = aw.Study(space, control=control, **given)
+    here.add(ROWS)
+    expected, recommended = here.ask(2), here.recommend()
+    with PretendDevice():
+        elsewhere = aw.Study(space, control=control, device="meta", **given)
+        elsewhere.add(ROWS)
+        found, best = elsewhere.ask(2), elsewhere.recommend()
+    for one, other in zip(found, expected, strict=True):
+        assert one.decision == pytest.approx(other.decision, abs=1e-6)
+    assert best.decision == pytest.approx(recommended.decision, abs=1e-6)
+    assert best.interval == pytest.approx(recommended.interval, abs=1e-6)
 
 
 def test_a_device_that_is_not_there_is_refused():

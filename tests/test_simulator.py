@@ -197,7 +197,8 @@ class TestControlSets:
             assert list(trial.partial or trial.context) == ["c"]
             told = {"y": 0.3} if "y" in trial.left else None
             assert study.tell(trial, 1.0, context=told).state == "complete"
-        assert study._engine.sides[frozenset(["x", "y"])][1].parts.simulator.variables == ("c",)
+        both = next(side for side in study._engine.sides if side.control.names == {"x", "y"})
+        assert both.main.simulator.variables == ("c",)
 
     @pytest.mark.parametrize(
         ("words", "named"),
@@ -229,7 +230,7 @@ class TestSomeContextsAreChosen:
             done = study.tell(trial, trial.decision["x"] * ambient, context={"ambient": ambient})
             assert done.state == "complete"
             assert done.context["pressure"] == trial.partial["pressure"]
-        assert study._engine.observations(study.history).seen.isnan().sum() == 5
+        assert study._engine.sides[0].observations(study.history).seen.isnan().sum() == 5
         assert study.outlook().contexts()["ambient"].between(0.1, 0.6).all()
         resumed = aw.Study.load(f"sqlite:///{tmp_path}/study.db")
         assert resumed.spec.fields["simulator"]["variables"] == ["pressure"]

@@ -9,7 +9,7 @@ import torch
 
 import allweather as aw
 from allweather.engine import Situation
-from allweather.engine.pending import condition_on_pending
+from allweather.engine.batch import Unresolved, conditioned, unresolved
 
 SPACE = aw.Space(order=aw.Real(0, 2), demand=aw.Context(0, 1))
 
@@ -197,11 +197,10 @@ class TestAsk:
 
     def test_what_is_pending_is_believed_to_turn_out_as_expected(self):
         study = run(aw.Study(SPACE), 8)
-        engine, history = study._engine, study.history
-        belief = engine.belief(history, engine.posterior(history), engine.parts, engine.generator(0, 8), Situation())
+        posterior = study._engine.posterior(study.history)
         point = torch.tensor([[0.9, 0.9]], dtype=torch.float64)
-        aware = condition_on_pending(belief, point, point[:0])
-        before, after = (b.surrogate.field(point[:, 1:])(point[:, :1]) for b in (belief, aware))
+        aware = conditioned(posterior, Unresolved(point, point[:0]), torch.tensor(0.0))
+        before, after = (each.field(point[:, 1:])(point[:, :1]) for each in (posterior, aware))
         assert after.sd < 0.5 * before.sd
         assert after.mean.item() == pytest.approx(before.mean.item())
 
@@ -210,9 +209,12 @@ class TestAsk:
         study = run(aw.Study(SPACE), 8)
         study.ask()
         engine, history = study._engine, study.history
-        for situation in (Situation(torch.tensor([[0.99]])), Situation(None, aw.Finite([{"demand": 0.99}]))):
-            belief = engine.belief(history, engine.posterior(history), engine.parts, engine.generator(0, 9), situation)
-            pending, _ = history.unresolved(engine._pending_reference(belief, situation), belief.generator)
+        for known in ({"context": {"demand": 0.99}}, {"forecast": aw.Finite([{"demand": 0.99}])}):
+            situation = Situation.of(SPACE, known.get("context"), known.get("forecast"), "Study.ask")
+            side, belief = engine.sides[0], engine.joint_beliefs(history, situation)[0].main
+            usual = engine.beliefs.pending_reference(side, belief, side.known(situation))
+            assert usual.points.max() < 0.9
+            pending = unresolved(history, engine.sides, lambda _, law=usual: law, torch.Generator()).pending
             assert pending[0, 1] < 0.9
 
     def test_a_batch_is_asked_for_as_a_whole_or_not_at_all(self):
@@ -240,7 +242,7 @@ class TestAsk:
             {"x": 0.9, "crew": 3, "weather": "wet", "value": 2.0},
         ]
         study.add(rows)
-        parts, seen = study._engine.parts, study.history.observations
+        parts, seen = study._engine.sides[0].main, study.history.observations
         points, _ = parts.reference(seen, 2, torch.Generator().manual_seed(0))
         torch.testing.assert_close(points, space.contexts.snap(points), rtol=0, atol=0)
         assert len(points.unique(dim=0)) > 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from allweather import InvalidInput
-from allweather._utils.formatting import REPEATS, brief, clean, number, numbers, plain, row, tame
+from allweather._utils.formatting import MAX_OUTCOMES_PER_TRIAL, brief, clean, number, numbers, plain, row, tame
 
 
 @pytest.mark.parametrize(("text", "read"), [("3", 3.0), ("-1.5e3", -1500.0), (" 0.25 ", 0.25)])
@@ -22,8 +22,8 @@ def test_several_numbers_or_none():
     assert numbers(["1", "2.5"]) == [1.0, 2.5]
     assert numbers([]) is None
     assert numbers(None) is None
-    with pytest.raises(InvalidInput, match=f"at most {REPEATS} outcomes"):
-        numbers(["1"] * (REPEATS + 1))
+    with pytest.raises(InvalidInput, match=f"at most {MAX_OUTCOMES_PER_TRIAL} outcomes"):
+        numbers(["1"] * (MAX_OUTCOMES_PER_TRIAL + 1))
 
 
 def test_control_characters_are_escaped_and_lines_stay():

@@ -4,7 +4,14 @@ from asyncio import CancelledError
 
 import pytest
 
-from allweather._utils.logs import REPEATS, JsonFormatter, RepeatFilter, StderrHandler, request_id, set_up_logs
+from allweather._utils.logs import (
+    MAX_REPEATED_LINES,
+    JsonFormatter,
+    RepeatFilter,
+    StderrHandler,
+    request_id,
+    set_up_logs,
+)
 
 
 def record(line=1, at=0.0, **fields):
@@ -16,7 +23,7 @@ def record(line=1, at=0.0, **fields):
 
 def test_ten_lines_from_one_place_pass_in_a_minute():
     filtered = RepeatFilter()
-    assert sum(filtered.filter(record()) for _ in range(50)) == REPEATS
+    assert sum(filtered.filter(record()) for _ in range(50)) == MAX_REPEATED_LINES
     assert filtered.filter(record(line=2))
     later = record(at=61.0)
     assert filtered.filter(later)
@@ -26,7 +33,7 @@ def test_ten_lines_from_one_place_pass_in_a_minute():
 def test_lines_count_by_what_they_are_about():
     filtered = RepeatFilter()
     assert all(filtered.filter(record(repeats=None)) for _ in range(50))
-    assert sum(filtered.filter(record(repeats=(401, "/"))) for _ in range(50)) == REPEATS
+    assert sum(filtered.filter(record(repeats=(401, "/"))) for _ in range(50)) == MAX_REPEATED_LINES
     assert filtered.filter(record(repeats=(404, "/")))
 
 

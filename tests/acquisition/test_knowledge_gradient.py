@@ -154,3 +154,22 @@ def test_a_surrogate_without_covariances_is_refused_by_name():
 def test_bad_numbers_are_refused(wrong):
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         aw.KnowledgeGradient(**wrong)
+
+
+@pytest.mark.parametrize("objective", [Expectation(), aw.CVaR(0.3)], ids=repr)
+def test_gains_of_several_sides_are_over_the_best_of_all(objective):
+    known, acquisition, decisions = belief(objective=objective), aw.KnowledgeGradient(), GRID[::10]
+    worse = replace(known, observations=known.observations.rows(np.arange(2)))
+    fresh = [replace(each, generator=torch.Generator().manual_seed(0)) for each in (known, worse)]
+    best, low = acquisition.together(fresh)
+    assert (best.elsewhere, low.elsewhere) == (low.best, best.best)
+    assert best.best > low.best
+    alone = [
+        acquisition.build(replace(each, generator=torch.Generator().manual_seed(0)))(decisions)
+        for each in (known, worse)
+    ]
+    assert (low(decisions) < alone[1]).all()  # what does not exceed the best elsewhere is no gain
+    best.elsewhere = best.best - 1e6
+    torch.testing.assert_close(best(decisions), alone[0], rtol=1e-6, atol=1e-6)
+    (single,) = acquisition.together(fresh[:1])
+    assert single.elsewhere is None

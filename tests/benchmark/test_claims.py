@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import (
     Beats,
     Faster,
@@ -15,6 +14,7 @@ from allweather.benchmark.claims import (
     describe_findings,
 )
 from allweather.benchmark.figures import Figure
+from allweather.benchmark.papers import CATALOGUE
 
 
 def runs(curves, seeds=6, steps=64, noise=0.05, seconds=None):

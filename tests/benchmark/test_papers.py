@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from allweather.benchmark import Run, execute, reproduce
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import check_claims
+from allweather.benchmark.papers import CATALOGUE
 from allweather.benchmark.papers.subsets import LargeVarianceHelps
 from allweather.benchmark.run_times import run_times
 from allweather.methods import method

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 import allweather as aw
 from allweather.benchmark import reproduce, reproducible
-from allweather.benchmark.catalogue import CATALOGUE
+from allweather.benchmark.papers import CATALOGUE
 from allweather.cli import app
 
 DATA = Path(__file__).parents[3] / "shared" / "data"

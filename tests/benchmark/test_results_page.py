@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from benchmarks import evidence, papers, published_code, results_page, stored_runs
 
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import final_regrets, growth_exponents
-from allweather.benchmark.cost_summaries import at_costs
 from allweather.benchmark.figures import Figure
+from allweather.benchmark.papers import CATALOGUE
+from allweather.benchmark.summaries import at_costs
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

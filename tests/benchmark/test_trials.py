@@ -8,10 +8,10 @@ from allweather.surrogates.gp import gp
 
 
 def test_both_posteriors_recommend_a_decision_with_a_known_regret(monkeypatch):
-    monkeypatch.setattr(gp, "EXACT", gp.EXACT)  # which is put back afterwards
+    monkeypatch.setattr(gp, "MAX_EXACT_OUTCOMES", gp.MAX_EXACT_OUTCOMES)  # which is put back afterwards
     monkeypatch.setattr(trials, "GRID", 21)
     found = [recommended("mean", 300, 100, exact)[0] for exact in (True, False)]
-    assert gp.EXACT == 0
+    assert gp.MAX_EXACT_OUTCOMES == 0
     assert all(0 <= each < 0.6 for each in found)
     assert abs(found[0] - found[1]) < 0.1
 

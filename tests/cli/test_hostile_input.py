@@ -168,9 +168,9 @@ def test_a_database_that_may_only_be_read_is_shown_and_exported(kiosk, monkeypat
 def test_a_variable_called_self_and_nested_json(terminal, folder):
     (folder / "self.toml").write_text("[variables]\nself = { lower = 0, upper = 1 }\n")
     terminal("init", "self.toml")
-    terminal("ask", "--study", "self")
+    assert "self" in terminal("ask", "--study", "self", "--json").document["trials"][0]["decision"]
     (folder / "nested.jsonl").write_text("[" * 100_000)
-    terminal("import", "nested.jsonl", code=2)
+    assert "line 1 is not JSON" in terminal("import", "nested.jsonl", code=2).err
 
 
 def test_a_damaged_study_is_saved(kiosk, folder):

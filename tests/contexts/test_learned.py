@@ -123,7 +123,7 @@ def test_the_bootstrap_can_be_switched_off(model):
 def test_fewer_points_of_a_reference_can_be_reweighted():
     model = KDE(1024)
     reference = model.reference(SEEN, 20, torch.Generator().manual_seed(0))
-    _, few = reference.thinned(64)
+    _, few = reference.sampled(64)
     draws = model.resample(SEEN, few, 4000, torch.Generator().manual_seed(1))
     assert draws.shape == (4000, len(few.points))
     means = draws @ few.points[:, 0]

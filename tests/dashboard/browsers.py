@@ -16,7 +16,7 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE = 30_000
+TIMEOUT_MILLISECONDS = 30_000
 """Milliseconds that anything may take."""
 
 
@@ -42,7 +42,7 @@ def watched(browser, allowed=(), **options):
         **options: of the browser's context.
     """
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-    context.set_default_timeout(PATIENCE)
+    context.set_default_timeout(TIMEOUT_MILLISECONDS)
     page, asked, complaints = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)

@@ -87,11 +87,11 @@ class Server:
 
 
 @contextmanager
-def serving(url, **door):
+def serving(url, **config):
     """The page of a database, answering."""
     listening = _bind(ServerConfig(port=0))
     port = listening.getsockname()[1]
-    app = create_app(url, ServerConfig(port=port, **door))
+    app = create_app(url, ServerConfig(port=port, **config))
     server = uvicorn.Server(uvicorn_config(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -99,7 +99,7 @@ def serving(url, **door):
         assert thread.is_alive()
         time.sleep(0.01)
     try:
-        yield Server(port, app, door.get("token"))
+        yield Server(port, app, config.get("token"))
     finally:
         server.should_exit = True
         thread.join()

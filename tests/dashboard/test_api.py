@@ -4,7 +4,7 @@ import pytest
 from tests.dashboard.served import FARM, KIOSK, fed, made, profit, serving
 
 import allweather as aw
-from allweather.dashboard.responses import encode_segment
+from allweather.dashboard.studies import encode_segment
 from allweather.storage import Database, Journal, import_lines
 from allweather.study import StudyLog
 
@@ -144,7 +144,7 @@ def test_recommendations_by_objective(client, kiosk):
 
 def test_figures(client):
     names = client.get(f"{ROOT}/kiosk/figures").json()["figures"]
-    assert "frontier" not in names
+    assert "control_sets" not in names
     assert names[-2:] == ["check", "policy"]
     for name in names:
         answer = client.get(f"{ROOT}/kiosk/figures/{name}", params={"columns": 1})
@@ -152,7 +152,7 @@ def test_figures(client):
         assert {"data", "layout"} <= answer.json()["figure"].keys()
         assert answer.json()["says"]
         assert "compute" in answer.headers["server-timing"]
-    assert "control sets" in detail(client.get(f"{ROOT}/kiosk/figures/frontier"), 422)
+    assert "control sets" in detail(client.get(f"{ROOT}/kiosk/figures/control_sets"), 422)
     assert "robustness" in detail(client.get(f"{ROOT}/kiosk/figures/best"), 404)
 
 
@@ -188,7 +188,7 @@ def test_control_sets_and_a_spent_budget(url):
         said = client.get(here).json()
         assert (said["spent"], said["budget"]) == (2.0, 20)
         assert client.get(f"{here}/recommendation").json()["cost"] in (1.0, 3.0)
-        assert client.get(f"{here}/figures/frontier").status_code == 200
+        assert client.get(f"{here}/figures/control_sets").status_code == 200
         assert "budget" in detail(client.post(f"{here}/ask", json={"n": 100}), 409)
         assert "context" in detail(client.post(f"{here}/ask", json={"context": {"wood": "oak"}}), 422)
         assert client.get(here).json()["trials"] == 2

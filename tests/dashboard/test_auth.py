@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 
@@ -6,9 +7,8 @@ import pytest
 from tests.dashboard.served import fed, form_token, serving
 
 from allweather.cli.dashboard import _users
-from allweather.dashboard import ServerConfig, middleware
-from allweather.dashboard.auth import token_matches
-from allweather.dashboard.middleware import WAITING
+from allweather.dashboard import ServerConfig
+from allweather.dashboard.auth import MAX_WAITING_GUESSES, GuessLimit, check_token
 from allweather.errors import InvalidInput
 from allweather.storage import Database, Journal
 from allweather.storage.export import import_lines
@@ -21,7 +21,7 @@ ROOT = "/api/v1/studies"
 @pytest.fixture
 def guarded(kiosk):
     with serving(kiosk, host="0.0.0.0", token=TOKEN, names=("kiosk.example",)) as server:
-        server.app.state.rate_limit.seconds = 0.2
+        server.app.state.guess_limit.seconds = 0.2
         yield server
 
 
@@ -63,7 +63,7 @@ def test_with_the_token_programs_come_in(guarded):
 
 
 def test_a_wrong_token_waits_and_many_are_turned_away(guarded, stranger, monkeypatch):
-    limit, waited = guarded.app.state.rate_limit, []
+    limit, waited = guarded.app.state.guess_limit, []
     wait = limit.wait
 
     async def recorded():
@@ -75,7 +75,7 @@ def test_a_wrong_token_waits_and_many_are_turned_away(guarded, stranger, monkeyp
     assert stranger.get(ROOT, headers=wrong).status_code == 401
     assert stranger.post("/login", data={"token": "wrong"}).status_code == 401
     assert waited == [True, True]
-    guarded.app.state.rate_limit.waiting = WAITING
+    guarded.app.state.guess_limit.waiting = MAX_WAITING_GUESSES
     assert stranger.get(ROOT, headers=wrong).status_code == 429
     assert stranger.post("/login", data={"token": "wrong"}).status_code == 429
     with guarded.client() as program:
@@ -142,11 +142,11 @@ def test_a_form_in_letters_that_are_none(stranger, charset):
 
 
 def test_only_the_token_itself_matches():
-    config = ServerConfig(token=TOKEN)
-    assert token_matches(config, TOKEN)
-    assert not token_matches(config, f"{TOKEN}x")
-    assert not token_matches(config, "")
-    assert not token_matches(ServerConfig(), "")
+    accounts = ServerConfig(token=TOKEN).accounts
+    assert check_token(TOKEN, accounts) == accounts[0]
+    assert check_token(f"{TOKEN}x", accounts) is None
+    assert check_token("", accounts) is None
+    assert check_token("", ServerConfig().accounts) is None
 
 
 ADA, BOB = "a" * 20, "b" * 20
@@ -187,14 +187,14 @@ def test_tokens_with_names(url, tmp_path):
         assert client.post("/studies/kiosk/trials/1/correct", data=posted).status_code == 403
 
 
-def test_requests_of_a_token_are_limited(url, monkeypatch):
-    fed(url, 1)
-    monkeypatch.setattr(middleware, "PER_MINUTE", 2)
-    with serving(url, token=ADA) as server, server.client() as client:
-        found = [client.get("/api/v1/studies").status_code for _ in range(6)]
-    assert 429 in found
-
-
 def test_a_certificate_needs_its_key(tmp_path):
     with pytest.raises(InvalidInput, match="be given with --key"):
         ServerConfig(certificate=tmp_path / "x.pem")
+
+
+def test_the_guess_limit_delays_a_few_and_rejects_the_rest():
+    async def attempts():
+        limit = GuessLimit(seconds=0.01)
+        return await asyncio.gather(*(limit.wait() for _ in range(MAX_WAITING_GUESSES + 2)))
+
+    assert asyncio.run(attempts()) == [True] * MAX_WAITING_GUESSES + [False] * 2

@@ -1,35 +1,70 @@
 import math
+import re
+from pathlib import Path
 
 import pytest
+from tests.dashboard.served import FARM, made, serving
 
 from allweather.dashboard.errors import (
-    Forbidden,
-    MalformedRequest,
-    NotFound,
+    TITLES,
+    Busy,
     error_fields,
+    error_headers,
     one_line,
     page_message,
     status_of,
 )
-from allweather.errors import BudgetSpent, Conflict, InvalidInput, StorageError
+from allweather.errors import AllweatherError, InvalidInput, StorageError
 
 ROOT = "/api/v1/studies/kiosk"
+DOCS = Path(__file__).parents[2] / "docs/dashboard.md"
+
+
+def kinds(kind=AllweatherError):
+    return {kind, *(each for child in kind.__subclasses__() for each in kinds(child))}
+
+
+def test_every_error_has_a_documented_status():
+    table = re.search(r"\| status \| meaning \|(.*?)\n\n", DOCS.read_text(), re.S).group(1)
+    documented = {int(each) for row in re.findall(r"\n\| ([\d, ]+) \|", table) for each in row.split(",")}
+    found = {status_of(kind("something")) for kind in kinds()}
+    assert found <= documented
+    assert found <= set(TITLES)
+    assert documented - {401, 408, 413, 415, 421, 429} == found
 
 
 @pytest.mark.parametrize(
-    ("kind", "status"),
+    ("request_", "status"),
     [
-        (NotFound, 404),
-        (Forbidden, 403),
-        (MalformedRequest, 400),
-        (Conflict, 409),
-        (BudgetSpent, 409),
-        (StorageError, 503),
-        (InvalidInput, 422),
+        (("GET", "/api/v1/studies/none"), 404),
+        (("GET", f"{ROOT}/trials/99"), 404),
+        (("GET", f"{ROOT}/figures/none"), 404),
+        (("POST", "/studies/kiosk/ask"), 403),
+        (("GET", f"{ROOT}/trials?limit=0"), 422),
+        (("PUT", ROOT), 405),
     ],
 )
-def test_every_error_has_a_status(kind, status):
-    assert status_of(kind("something")) == status
+def test_a_request_that_cannot_be_answered_has_the_status_of_its_reason(client, request_, status):
+    content = {"json": {}} if request_[0] == "PUT" else {}
+    assert client.request(*request_, **content).status_code == status
+
+
+def test_a_form_that_is_no_text_is_malformed(client):
+    typed = {"content-type": "multipart/form-data; boundary=x; charset=utf-7"}
+    content = b'--x\r\ncontent-disposition: form-data; name="token"\r\n\r\n+2AA-\r\n--x--\r\n'
+    assert client.post("/login", content=content, headers=typed).status_code == 400
+
+
+def test_a_budget_that_is_spent_is_a_conflict(url):
+    made(url, FARM.replace("budget = 20", "budget = 1"), "farm")
+    with serving(url) as server, server.client() as client:
+        statuses = [client.post("/api/v1/studies/farm/ask", json={}).status_code for _ in range(2)]
+    assert statuses == [201, 409]
+
+
+@pytest.mark.parametrize(("kind", "waits"), [(Busy, True), (StorageError, True), (InvalidInput, False)])
+def test_errors_that_pass_say_when_to_try_again(kind, waits):
+    assert ("retry-after" in error_headers(kind("something"))) is waits
 
 
 def test_the_api_returns_the_fields_of_an_error(client):

@@ -1,14 +1,14 @@
 import pytest
 
 import allweather as aw
-from allweather.dashboard.forms import Field, Form
+from allweather.dashboard.forms import Form, VariableField
 from allweather.errors import InvalidInput
 
 
 def test_fields_have_the_kind_of_their_variable():
-    assert Field.of("decision", "n", aw.Integer(1, 9), {}).kind == "integer"
-    assert Field.of("decision", "x", aw.Real(0, 1), {}).kind == "number"
-    wood = Field.of("context", "wood", aw.Context(aw.Choice("oak", "pine")), {"context:wood": "oak"})
+    assert VariableField.of("decision", "n", aw.Integer(1, 9), {}).kind == "integer"
+    assert VariableField.of("decision", "x", aw.Real(0, 1), {}).kind == "number"
+    wood = VariableField.of("context", "wood", aw.Context(aw.Choice("oak", "pine")), {"context:wood": "oak"})
     assert (wood.kind, wood.options, wood.text) == ("choice", ("oak", "pine"), "oak")
 
 

@@ -32,14 +32,14 @@ def test_forty_that_wait_to_add_leave_the_page_answering(url, tmp_path):
             answers = [many.submit(add, place) for place in range(40)]
             for _ in range(400):
                 refused = [each.result() for each in answers if each.done()]
-                if len(refused) == 40 - tasks.WAITING:
+                if len(refused) == 40 - tasks.MAX_WAITING_REQUESTS:
                     break
                 time.sleep(0.05)
             assert {(each.status_code, each.headers["retry-after"]) for each in refused} == {(503, "5")}
             for place in ("/", "/studies/other", "/studies/kiosk", "/health"):
                 assert client.get(place).status_code == 200
-            assert sum(not each.done() for each in answers) == tasks.WAITING
-        assert sum(each.result().status_code == 201 for each in answers) == tasks.WAITING
+            assert sum(not each.done() for each in answers) == tasks.MAX_WAITING_REQUESTS
+        assert sum(each.result().status_code == 201 for each in answers) == tasks.MAX_WAITING_REQUESTS
 
 
 def test_a_computation_that_needs_too_much_is_refused(url):
@@ -106,17 +106,27 @@ def test_half_sent_requests_are_closed(url, monkeypatch):
     fed(url, 1)
     monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
     monkeypatch.setattr(middleware, "BODY_SECONDS", 0.3)
-    monkeypatch.setattr(server, "CONNECTIONS", 4)
     with serving(url) as running:
         open_ones = [
             half(running.port, text) for text in (b"", b"GET / HT", b"POST /login HTTP/1.1\r\nhost: 127.0.0.1\r\n")
         ]
         body = half(running.port, b"POST /login HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9\r\n\r\nab")
-        refused = half(running.port, b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-        assert refused.recv(1000).startswith(b"HTTP/1.1 503")
         assert body.recv(1000).startswith(b"HTTP/1.1 408")
         assert [each.recv(10) for each in open_ones] == [b"", b"", b""]
-        for each in (*open_ones, body, refused):
+        for each in (*open_ones, body):
+            each.close()
+        with running.client() as client:
+            assert client.get("/").status_code == 200
+
+
+def test_beyond_so_many_connections_requests_are_refused(url, monkeypatch):
+    fed(url, 1)
+    monkeypatch.setattr(server, "MAX_CONNECTIONS", 4)
+    with serving(url) as running:
+        open_ones = [half(running.port, b"GET / HT") for _ in range(3)]
+        with running.client() as client:
+            assert client.get("/").status_code == 503
+        for each in open_ones:
             each.close()
         with running.client() as client:
             assert client.get("/").status_code == 200

@@ -4,8 +4,9 @@ import re
 import pytest
 from tests.dashboard.served import FARM, KIOSK, fed, form_token, made, serving
 
-from allweather.dashboard.filters import ROWS
-from allweather.dashboard.responses import encode_segment
+from allweather.dashboard.pages import TRIALS_PER_PAGE, Page, TrialFilter
+from allweather.dashboard.studies import encode_segment
+from allweather.trials import Trial
 
 HX = {"hx-request": "true"}
 ROOT = "/api/v1/studies/kiosk"
@@ -132,14 +133,14 @@ def test_the_table_is_filtered_sorted_and_paged(url):
             assert answer.status_code == 200, answer.text
             return numbers(answer.text)
 
-        assert shown() == list(range(61, 61 - ROWS, -1))
+        assert shown() == list(range(61, 61 - TRIALS_PER_PAGE, -1))
         assert shown(page=3) == list(range(11, -1, -1))
         assert shown(page=99) == shown(page=3)
         assert shown(state="pending") == [61, 60]
         assert shown(sort="trial")[:3] == [0, 1, 2]
         trials = client.get(f"{ROOT}/trials", params={"limit": 100}).json()["trials"]
         orders = {each["number"]: each["decision"]["order"] for each in trials}
-        assert shown(sort="order") == sorted(orders, key=orders.get)[:ROWS]
+        assert shown(sort="order") == sorted(orders, key=orders.get)[:TRIALS_PER_PAGE]
         assert set(shown(variable="order", low=20, high=40)) == {n for n, each in orders.items() if 20 <= each <= 40}
         assert shown(variable="trial", low="", high=3) == [3, 2, 1, 0]
         assert shown(text="nothing like it") == []
@@ -454,3 +455,25 @@ def test_a_study_is_created_by_page(url):
         assert found["variables"]["hardener"] == "decision, 5 to 20.5 %"
         assert "name must be new in this database" in text_of(client.post("/new", data=typed).text)
         assert client.post("/new", data={**ours, "spec": KIOSK}).headers["location"] == "/studies/kiosk"
+
+
+TRIALS = [Trial(number, {"order": float(number), "wood": "oak" if number % 2 else "pine"}) for number in range(60)]
+
+
+def filtered(**query):
+    return [trial.number for trial in TrialFilter(**query).apply(TRIALS)]
+
+
+def test_filters_and_orders():
+    assert filtered() == list(range(59, -1, -1))
+    assert filtered(variable="order", low=3, high=5) == [5, 4, 3]
+    assert filtered(text="OAK")[:2] == [59, 57]
+    assert filtered(sort="order")[:2] == [0, 1]
+    assert filtered(sort="value") == filtered()  # no trial has one
+    assert filtered(state="complete") == []
+
+
+def test_pages_end_with_the_last_one():
+    page = Page.of(TRIALS, TrialFilter(page=99))
+    assert (page.number, page.pages, page.total) == (3, 3, 60)
+    assert len(Page.of(TRIALS, TrialFilter()).trials) == TRIALS_PER_PAGE

@@ -68,8 +68,8 @@ def proxy(port, prefix, removes):
 @pytest.mark.parametrize("removes", [True, False], ids=["prefix removed", "prefix kept"])
 def test_behind_a_proxy_with_a_prefix(url, removes):
     fed(url, 3)
-    door = {"token": TOKEN, "names": ("lab.example",), "prefix": "/lab"}
-    with serving(url, **door) as server, proxy(server.port, "/lab", removes) as address:
+    config = {"token": TOKEN, "names": ("lab.example",), "prefix": "/lab"}
+    with serving(url, **config) as server, proxy(server.port, "/lab", removes) as address:
         client = httpx.Client(base_url=address, headers={"host": "lab.example"}, timeout=30)
         with client:
             assert client.get("/lab/studies/kiosk").headers["location"] == "/lab/login?then=%2Fstudies%2Fkiosk"

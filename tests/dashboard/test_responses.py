@@ -1,6 +1,6 @@
 from tests.dashboard.served import made, serving
 
-from allweather.dashboard.responses import encode_segment
+from allweather.dashboard.studies import encode_segment
 
 ROOT = "/api/v1/studies"
 SCRIPT = "<script>alert(1)</script>"

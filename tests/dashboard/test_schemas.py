@@ -13,6 +13,9 @@ from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode, checks
 from tests.dashboard.served import fed, serving
 
+import allweather as aw
+from allweather.dashboard.schemas import ObjectiveChoice, describe_objective, own_choice
+
 EXAMPLES = 8
 """Of every operation, and in both ways: those that fit the description, and those that do not."""
 SEQUENCES = int(os.environ.get("SEQUENCES", "4"))
@@ -154,3 +157,30 @@ def test_the_examples_of_the_description_work(schema, server):
 
 
 JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "objective"),
+    [
+        (ObjectiveChoice(), None),
+        (ObjectiveChoice(objective="expectation"), aw.Expectation()),
+        (ObjectiveChoice(objective="worst-case"), aw.WorstCase()),
+        (ObjectiveChoice(objective="dro", distance="kl", radius=0.3), aw.DRO(aw.KL(0.3))),
+        (ObjectiveChoice(objective="cvar", level=0.1), aw.CVaR(0.1)),
+    ],
+)
+def test_choices_are_objectives(choice, objective):
+    assert repr(choice.part()) == repr(objective)
+
+
+def test_choices_of_equal_objectives_have_equal_keys():
+    assert ObjectiveChoice(objective="cvar", radius=0.3).key == ObjectiveChoice(objective="cvar").key
+    assert ObjectiveChoice(objective="dro", radius=0.3).key != ObjectiveChoice(objective="dro").key
+
+
+def test_specs_without_a_simple_objective():
+    assert own_choice({"objective": {"name": "mean-variance", "penalty": 0.5}}) is None
+    assert (
+        own_choice({"objective": {"name": "dro", "distance": {"name": "mmd", "radius": 1, "lengthscale": 2}}}) is None
+    )
+    assert describe_objective(None) == "mean outcome (default)"

@@ -157,7 +157,7 @@ def test_tokens_that_are_none(token):
 
 
 @pytest.mark.parametrize(
-    ("door", "host", "known"),
+    ("config", "host", "known"),
     [
         (ServerConfig(), "127.0.0.1:8080", True),
         (ServerConfig(), "localhost", True),
@@ -174,5 +174,5 @@ def test_tokens_that_are_none(token):
         (ServerConfig(host="::", token=TOKEN), "[fe80::1]:8080", True),
     ],
 )
-def test_names_it_answers_to(door, host, known):
-    assert door.accepts_host(host) is known
+def test_names_it_answers_to(config, host, known):
+    assert config.accepts_host(host) is known

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import allweather as aw
-from allweather.engine.condensed import condense, condensed, correction
+from allweather.engine.condensed import condensed, correction
 from allweather.engine.gain import sampled_functions
 from allweather.engine.objective_draws import draws_to_compare, objective_draws
 from allweather.engine.screening import highest, leading_medians, tangent_values
@@ -26,21 +26,6 @@ def outlook(objective: aw.Objective, samples: int = 300):
 @pytest.fixture(scope="module")
 def view():
     return outlook(aw.DRO(aw.Wasserstein(0.05)))
-
-
-def test_few_contexts_have_the_weights_of_all():
-    source = torch.Generator().manual_seed(0)
-    points = torch.rand(700, 2, generator=source, dtype=torch.float64)
-    weights = torch.cat([torch.rand(400, generator=source, dtype=torch.float64), torch.zeros(300)])
-    reference = aw.Reference(points, weights / weights.sum())
-    few = condense(reference, 64)
-    assert few is not None
-    assert (int((few.weights > 0).sum()), int((few.weights == 0).sum())) == (64, 64)
-    for power in (1, 2):
-        torch.testing.assert_close(
-            few.weights @ few.points**power, reference.weights @ points**power, atol=0.01, rtol=0
-        )
-    assert condense(few, 64) is None
 
 
 def test_only_slow_distances_take_few_contexts_and_say_so(view):

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
+from botorch.models import SingleTaskGP
 
 import allweather as aw
-from allweather.engine.splits import SplitHistory, left_alone
+from allweather.engine.sides import left_alone
 from allweather.methods.control.information import Lesson, Plans
-from allweather.methods.control.rules import Side
+from allweather.methods.control.rules import SideBelief
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 
 SPACE = aw.Space(a=aw.Real(0, 1), b=aw.Real(-1, 1), c=aw.Real(0, 10))
 LAWS = {
@@ -183,9 +185,8 @@ def test_a_dependent_law_is_sampled_jointly_and_cut_to_what_is_left_alone():
         return np.stack([a, 2 * a - 1, 10 * a], axis=1)
 
     study = play(study_of("ucb-psq", context=aw.Known(joint, samples=256)), 7)
-    split, engine = study._engine.sides[frozenset({"a"})]
-    view = SplitHistory.under(split, study.history)
-    points = engine.parts.reference(view.observations, 7, torch.Generator().manual_seed(0)).points
+    side = side_of(study, "a")
+    points = side.main.reference(side.observations(study.history), 7, torch.Generator().manual_seed(0)).points
     assert points.shape == (256, 2)
     torch.testing.assert_close(points[:, 0], points[:, 1])
 
@@ -211,8 +212,7 @@ def test_data_from_before_are_free_and_may_have_left_variables_alone():
     rng = np.random.default_rng(0)
     rows = [{name: float(law.rvs(random_state=rng)) for name, law in LAWS.items()} for _ in range(6)]
     study.add([{**row, "value": outcome(row)} for row in rows], left=["b", "c"])
-    split, _ = study._engine.sides[frozenset({"a"})]
-    assert len(SplitHistory.under(split, study.history).observations.seen) == 6
+    assert len(side_of(study, "a").observations(study.history).seen) == 6
     assert study.ask().cost is not None
     assert study.trials()["cost"].sum() <= 1.0
     with pytest.raises(aw.InvalidInput, match=r"Study\.add\(left=\.\.\.\)"):
@@ -232,12 +232,22 @@ def test_variables_that_nobody_decides_happen_under_every_set():
     assert study.recommend().decision["a"] > 0.8
 
 
+def side_of(study, *names):
+    """The side of a control set."""
+    return next(side for side in study._engine.sides if side.control.names == frozenset(names))
+
+
 def sides(study):
     """What a rule sees, and the posterior of all variables."""
-    engine, history = study._engine, study.history
-    posterior = engine.whole.posterior(history)
-    ledger = engine.ledger(history)
-    return [engine._side(each, history, posterior, 7) for each in ledger.sets], posterior
+    engine = study._engine
+    beliefs = engine.joint_beliefs(study.history)
+    listed = [SideBelief(side.control, each, side.search) for side, each in zip(engine.sides, beliefs, strict=True)]
+    return listed, engine.posterior(study.history)
+
+
+def plans_of(listed):
+    """The plans of all sets."""
+    return Plans.of([side.belief for side in listed], [side.search for side in listed])
 
 
 def test_all_sets_see_the_same_sampled_function():
@@ -255,8 +265,8 @@ def test_all_sets_see_the_same_sampled_function():
 
 def test_the_knowledge_gradient_against_simulated_outcomes():
     listed, posterior = sides(play(study_of("kg-cvs", surrogate=aw.GP(noise=0.2)), 8))
-    plans = Plans.of(listed)
-    side: Side = listed[0]
+    plans = plans_of(listed)
+    side: SideBelief = listed[0]
     lesson = Lesson(replace(side.belief, generator=torch.Generator().manual_seed(0)), plans, 1)
     decision = torch.tensor([[0.7]], dtype=torch.float64)
     exact = lesson(decision).item()
@@ -276,14 +286,55 @@ def test_the_knowledge_gradient_against_simulated_outcomes():
     assert exact > 0
 
 
-def test_what_cannot_be_split_is_refused():
-    for surrogate in (aw.GP("matern"), lambda x, y: None):
-        with pytest.raises(aw.InvalidInput, match=r"Study\(surrogate=\.\.\.\)` must be GP\(\"rbf\"\)"):
-            study_of(surrogate=surrogate)
-    with pytest.raises(aw.InvalidInput, match="not be given with control sets"):
-        study_of().ask(forecast=aw.Uniform())
-    with pytest.raises(aw.InvalidInput, match="not be given with control sets"):
-        study_of().ask(context={"b": 0.1})
+SURROGATES = {
+    "matern": aw.GP("matern", outputscale="fit", transform="auto"),
+    "averaged": aw.GP("matern32", draws=4),
+    "botorch": lambda x, y: SingleTaskGP(x, y),
+}
+
+
+@pytest.mark.parametrize("acquisition", [aw.ObjectiveUCB(1.0), aw.UCB(1.0), aw.Thompson(), aw.ExpectedImprovement(8)])
+@pytest.mark.parametrize("surrogate", SURROGATES)
+def test_any_kernel_and_model(surrogate, acquisition):
+    study = study_of(None, surrogate=SURROGATES[surrogate], acquisition=acquisition, initial=4)
+    best = play(study, 7).recommend()
+    assert tuple(best.decision) in [(name,) if isinstance(name, str) else name for name in COSTS]
+
+
+@pytest.mark.parametrize("surrogate", ["matern", "averaged", "transformed"])
+def test_information_per_cost_of_any_gp(surrogate):
+    known = SURROGATES.get(surrogate, aw.GP("matern", transform="auto"))
+    study = study_of(None, surrogate=known, initial=4)
+    rows = [{"a": 0.1 * i, "b": -1 + 0.2 * i, "c": (3.0 * i) % 10} for i in range(10)]
+    bent = 9 if surrogate == "transformed" else 1
+    study.add([{**row, "value": -(abs(outcome(row)) ** bent)} for row in rows])
+    listed, posterior = sides(study)
+    assert isinstance(posterior, TransformedPosterior) == (surrogate == "transformed")
+    plans = plans_of(listed)
+    for side in listed:
+        decisions = torch.full((3, len(side.control.variables)), 0.4, dtype=torch.float64)
+        assert float(Lesson(side.belief, plans, 4)(decisions).min()) > 0
+
+
+def test_a_matern_is_one_per_column_where_control_sets_split_them():
+    study = study_of(None, surrogate=aw.GP("matern", lengthscales={"a": 0.2, "b": 0.5, "c": 0.9}, noise=0.05))
+    surrogate = study._engine.beliefs.surrogates["value"]
+    assert (surrogate.kernel, surrogate.lengthscales) == ("matern-columns", [0.2, 0.5, 0.9])
+    assert aw.Study(SPACE, surrogate=aw.GP("matern"))._engine.sides[0].main.surrogate.kernel == "matern"
+
+
+def test_what_is_known_of_the_variables_left_is_used_by_the_sets_that_leave_them():
+    study = play(study_of("ucb-psq"), 8)
+    for known in ({"b": 0.1}, {"b": 0.1, "c": 2.0}):
+        trial = study.ask(context=known)
+        told = {**(trial.context or {}), **(trial.partial or {})}
+        assert told == {name: value for name, value in known.items() if name in trial.left}
+    forecast = aw.Known({name: scipy.stats.uniform(0, 1) for name in LAWS}, samples=16)
+    assert study.ask(forecast=forecast).cost is not None
+    assert study.recommend(context={"c": 2.0}).control
+    assert len(study.policy([{"c": 2.0}, {"c": 8.0}]).table) == 2
+    with pytest.raises(aw.InvalidInput, match="context"):
+        study.ask(context={"d": 0.1})
 
 
 def test_candidates_belong_to_their_variables_whatever_stands_before_them():
@@ -358,14 +409,15 @@ def test_plans_are_compared_by_all_contexts():
     study = aw.Study(space, method="kg-cvs", control=control, context=aw.Finite(points, weights), initial=3)
     study.add([{"a": x, "b": y, "value": -((x - 0.3) ** 2) - (y - 0.7) ** 2} for x, y in rng.random((40, 2))])
     listed, _ = sides(study)
-    plans = Plans.of(listed)
+    plans = plans_of(listed)
     best = max(float(side.belief.expected(side.search.sample(512, torch.Generator())).max()) for side in listed)
     assert plans.means.max().item() == pytest.approx(best, abs=5e-3)
 
 
 def test_a_study_with_a_joint_law_can_be_pickled_and_says_what_it_is():
     study = study_of("ucb-psq", context=aw.Known(_joint, samples=16), objective=aw.CVaR(0.1))
-    assert pickle.loads(pickle.dumps(study._engine.sides)).keys() == study._engine.sides.keys()
+    again = pickle.loads(pickle.dumps(study._engine.sides))
+    assert [side.control for side in again] == [side.control for side in study._engine.sides]
     said = repr(study)
     for part in ("CVaR(level=0.1)", "ControlSet(a; cost 0.1)", "BestValue()", "budget 10.0"):
         assert part in said
@@ -384,16 +436,6 @@ def test_forecasts_speak_about_all_variables():
         trial = study.ask()
         study.tell(trial, 1.0, context=dict.fromkeys(trial.left, 0.5))
     assert len(study.trials()) == 4
-
-
-def test_a_trial_of_a_set_that_is_not_on_offer_is_named():
-    other = aw.Study(SPACE, method="etc-ada", control=aw.Control({"b": 0.1}), context=aw.Known(LAWS, samples=16))
-    study = play(study_of(), 7)
-    trials = [*study.history.trials, replace(other.ask(), number=7)]
-    again = study_of()
-    again.restore(trials)
-    with pytest.raises(aw.InvalidInput, match="trial 7` must decide one of the control sets"):
-        again.ask()
 
 
 def test_trials_can_be_added_to_another_study_with_control_sets():

@@ -44,7 +44,7 @@ def test_the_best_set_keeps_the_limit(known):
     assert 0.2 < alone["heat"] < 0.38  # 1 - heat - 0.15 reaches 0.5 for four feeds of five
     assert both["value"] > alone["value"] + 0.2
     assert list(best.frontier["frontier"]) == [True, True]
-    assert aw.plots.frontier(known).panels
+    assert aw.plots.control_sets(known).panels
 
 
 def test_every_trial_says_its_set_and_what_it_costs(known):
@@ -72,12 +72,26 @@ def test_nothing_is_paid_for_where_a_limit_is_out_of_reach():
     assert not best.frontier["frontier"].any()
 
 
-def test_what_does_not_go_together_is_refused():
-    for words, said in [
-        ({"wanted": {**WANTED, "waste": aw.Minimize()}}, "one outcome to maximize or minimize"),
-        ({"cautious": 0.9}, "cautious"),
-        ({"control": aw.Control({"heat": 1.0}, rule=aw.InformationPerCost())}, "a rule that compares scores"),
-        ({"acquisition": aw.KnowledgeGradient()}, "acquisition"),
-    ]:
-        with pytest.raises(aw.InvalidInput, match=said):
-            study(**words)
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"wanted": {**WANTED, "waste": aw.Minimize()}},
+        {"cautious": 0.6},
+        {"control": aw.Control({"heat": 1.0, ("heat", "feed"): 3.0}, rule=aw.InformationPerCost())},
+        {"acquisition": aw.KnowledgeGradient()},
+        {"acquisition": aw.ExpectedImprovement()},
+        {"simulator": True},
+    ],
+    ids=lambda words: next(iter(words)),
+)
+def test_control_sets_and_limits_go_with_everything_else(words):
+    made = study(**words)
+    made.add([{**row, **({"waste": row["heat"]} if "waste" in words.get("wanted", {}) else {})} for row in rows()])
+    trial = made.ask()
+    assert set(trial.decision) | set(trial.left) == {"heat", "feed"}
+    assert (trial.context is not None) == (bool(words.get("simulator")) and bool(trial.left))
+    best = made.recommend()
+    assert set(best.decision) == set(best.control)
+    if "wanted" in words:
+        assert set(made.recommend(weights={"gain": 1, "waste": 3}).outcomes["outcome"]) == {"gain", "purity", "waste"}
+        assert {"control", "cost", "gain", "waste"} <= set(made.front().columns)

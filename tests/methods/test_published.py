@@ -60,12 +60,14 @@ def test_runs_by_name(name):
 
 def test_settings_and_parts_replace_the_papers():
     study = aw.Study(SPACE, method="drbo-kde", acquisition=aw.Thompson())
-    assert isinstance(study._engine.parts.acquisition, aw.Thompson)
-    assert isinstance(study._engine.parts.objective, aw.DRO)
+    assert isinstance(study._engine.sides[0].main.acquisition, aw.Thompson)
+    assert isinstance(study._engine.sides[0].main.objective, aw.DRO)
     assert aw.method("drbo-tv", exact=True).objective == aw.DRO(
         aw.TotalVariation(aw.DivergenceRadius("total-variation"))
     )
-    assert isinstance(aw.Study(SPACE, method=aw.Composition(objective=aw.CVaR(0.2)))._engine.parts.objective, aw.CVaR)
+    assert isinstance(
+        aw.Study(SPACE, method=aw.Composition(objective=aw.CVaR(0.2)))._engine.sides[0].main.objective, aw.CVaR
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from tests.plots.studies import farm, plain, stall, workshop
 
 import allweather as aw
-from allweather.plots.report import report_html, write_report
-from allweather.plots.report.reasons import reasons
+from allweather.plots.report import reasons, report_html, write_report
 from allweather.storage import Database, import_lines
 
 

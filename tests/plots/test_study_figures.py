@@ -25,7 +25,7 @@ def named(picture, name, panel=0):
 @pytest.mark.parametrize("study", [stall, workshop, farm, plain])
 @pytest.mark.parametrize("name", list(plots.STUDY_FIGURES))
 def test_every_figure_of_every_study_is_drawn_or_says_why_not(study, name):
-    fits = {"frontier": [farm], "robustness": [stall, workshop], "contexts": [stall, workshop]}
+    fits = {"control_sets": [farm], "robustness": [stall, workshop], "contexts": [stall, workshop]}
     fits |= {"front": [], "feasibility": [], "limits": []}  # of several outcomes, in tests/engine/test_front.py
     if study in fits.get(name, [study]):
         picture = plots.STUDY_FIGURES[name](study())
@@ -214,7 +214,7 @@ def test_few_and_awkward_outcomes_are_drawn(values):
     study = aw.Study(stall().space, context=aw.KDE(32), objective=aw.DRO(aw.TotalVariation(0.0)), seed=1)
     study.add([{"order": 0.5, "demand": 0.5, "value": value} for value in values])
     for name, draw in plots.STUDY_FIGURES.items():
-        if name not in ("frontier", "front", "feasibility", "limits", "check"):
+        if name not in ("control_sets", "front", "feasibility", "limits", "check"):
             draw(study).plotly()
             draw(study).matplotlib()
     with pytest.raises(aw.InvalidInput, match=r"plots.check\(study=...\)` needs at least 5 outcomes"):
@@ -240,7 +240,7 @@ def test_a_check_of_many_outcomes_draws_some_of_them(monkeypatch):
     from allweather.plots import check as module  # the function of this name hides the module
 
     study = stall()
-    monkeypatch.setattr(sys.modules[module.__module__], "SHOWN", 6)
+    monkeypatch.setattr(sys.modules[module.__module__], "MAX_SHOWN_OUTCOMES", 6)
     for panel in plots.check(study).panels[:2]:
         assert len(panel.marks[1].x) == 6
     assert max(plots.check(study).panels[1].marks[1].y) == study.check().table["residual"].max()
@@ -322,9 +322,9 @@ def test_what_was_spent():
     assert spent[-1] == pytest.approx(study.trials()["cost"].sum())
 
 
-def test_the_frontier_is_the_recommendations():
+def test_control_sets_are_the_recommendations():
     study = farm()
-    picture = plots.frontier(study)
+    picture = plots.control_sets(study)
     table = study.recommend().frontier
     assert list(named(picture, "best decision").y) == table["value"].tolist()
     played = [len(dots.x) for dots in marks(picture, plots.Dots, 1)]

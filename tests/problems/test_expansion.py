@@ -4,9 +4,7 @@ import torch
 
 from allweather import InvalidInput
 from allweather.problems import load, problem
-from allweather.problems.expansion import KernelExpansion
-from allweather.problems.interpolation import chebyshev_nodes
-from allweather.problems.matern import matern_sum
+from allweather.problems.expansion import KernelExpansion, chebyshev_nodes, matern_sum
 
 
 def uniform(count, d, seed):
@@ -67,7 +65,7 @@ def test_blocks_do_not_change_values(monkeypatch):
     bump = KernelExpansion("rbf", uniform(20, 3, 0), uniform(1, 20, 1)[0], torch.full((3,), 0.2).double())
     x, c = uniform(9, 2, 2), uniform(11, 1, 3)
     whole = bump(x, c)
-    monkeypatch.setattr("allweather.problems.expansion.BLOCK", 4)
+    monkeypatch.setattr("allweather.problems.expansion.MAX_BLOCK_POINTS", 4)
     torch.testing.assert_close(bump(x, c), whole)
 
 

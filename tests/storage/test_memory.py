@@ -41,6 +41,7 @@ def test_a_study_in_memory_can_be_exported():
 @pytest.mark.parametrize("name", ["kiosk", "Büro 7", "x" * 200])
 def test_names(name):
     require_name(name)
+    assert aw.Study(aw.Space(x=aw.Real(0, 1)), name=name).name == name
 
 
 @pytest.mark.parametrize("name", ["", " kiosk", "kiosk ", "a\nb", "x" * 201, 7, None])

@@ -93,7 +93,8 @@ def test_costs_and_budget_stay(tmp_path):
 def test_whole_bounds_and_floats_are_the_same_space(tmp_path):
     url = f"sqlite:///{tmp_path}/studies.db"
     aw.Study(aw.Space(x=aw.Real(0, 1)), storage=url)
-    aw.Study(aw.Space(x=aw.Real(0.0, np.float64(1.0))), storage=url)
+    again = aw.Study(aw.Space(x=aw.Real(0.0, np.float64(1.0))), storage=url)
+    assert again.space == aw.Space(x=aw.Real(0, 1))
 
 
 def test_wide_tables_are_stored_in_parts(tmp_path):

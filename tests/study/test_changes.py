@@ -74,7 +74,7 @@ def test_contexts_outside_narrower_bounds_inform_the_model_and_not_the_law():
     study.change({"demand": aw.Context(0, 0.5)})
     history = study.history
     assert len(history.observations) == 4
-    assert len(history.observations.seen) == history.contexts_seen == 3
+    assert len(history.observations.seen) == history.occasions_with(["demand"]) == 3
     assert float(history.observations.contexts.max()) > 1
     study.ask()
     with pytest.raises(aw.InvalidInput, match="leave one of the contexts that happened"):
@@ -144,7 +144,7 @@ def test_a_study_with_parts_in_code_changes_too(url):
     program(wide).change(acquisition=aw.UCB(1.0))
     with pytest.raises(aw.InvalidInput, match=r"Study\(acquisition=...\)"):
         program(wide)
-    assert program(wide, existing="stored")._engine.parts.acquisition == aw.UCB(1.0)
+    assert program(wide, existing="stored")._engine.sides[0].main.acquisition == aw.UCB(1.0)
 
 
 CONTROL = aw.Control({"x": 1.0, ("x", "y"): 3.0}, budget=20)

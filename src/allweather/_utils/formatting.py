@@ -8,11 +8,11 @@ from typing import Any
 
 from allweather.errors import require
 
-REPEATS = 1000
+MAX_OUTCOMES_PER_TRIAL = 1000
 """Outcomes of one trial, at most."""
 UNSAFE = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a spreadsheet formula."""
-LONGEST = 200
+MAX_LENGTH = 200
 """Characters of a number or a name."""
 
 
@@ -40,7 +40,7 @@ def parsed_number(text: str) -> float | None:
         (1000.0, None)
     """
     try:
-        return float(text) if len(text) <= LONGEST and text.isascii() and "_" not in text else None
+        return float(text) if len(text) <= MAX_LENGTH and text.isascii() and "_" not in text else None
     except ValueError:
         return None
 
@@ -49,7 +49,10 @@ def numbers(texts: Sequence[str] | None, where: str = "VALUE") -> list[float] | 
     """Parse the outcomes of a trial, if there are any."""
     given = list(texts or [])
     require(
-        len(given) <= REPEATS, f"{where}...", f"be at most {REPEATS} outcomes of one trial", f"{len(given)} outcomes"
+        len(given) <= MAX_OUTCOMES_PER_TRIAL,
+        f"{where}...",
+        f"be at most {MAX_OUTCOMES_PER_TRIAL} outcomes of one trial",
+        f"{len(given)} outcomes",
     )
     return [number(text, where) for text in given] or None
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-REPEATS = 10
+MAX_REPEATED_LINES = 10
 """Log lines from one place in the code that pass in a minute."""
 SERVER_LOGGERS = ("allweather", "allweather.requests", "uvicorn.error", "asyncio")
-LONGEST = 8000
+MAX_MESSAGE_LENGTH = 8000
 """Characters of a message or traceback in a log line."""
 ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -46,11 +46,11 @@ class RepeatFilter(logging.Filter):
             return True
         started, count = self._seen.get(place, (record.created, 0))
         if record.created - started > 60:
-            if count > REPEATS:
-                record.msg = f"{record.msg} ({count - REPEATS} such lines were dropped)"
+            if count > MAX_REPEATED_LINES:
+                record.msg = f"{record.msg} ({count - MAX_REPEATED_LINES} such lines were dropped)"
             started, count = record.created, 0
         self._seen[place] = started, count + 1
-        return count < REPEATS
+        return count < MAX_REPEATED_LINES
 
 
 class JsonFormatter(logging.Formatter):
@@ -67,11 +67,11 @@ class JsonFormatter(logging.Formatter):
         """Return the line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"time": at, "level": record.levelname.lower(), "logger": record.name}
-        line |= {"message": record.getMessage()[:LONGEST]}
+        line |= {"message": record.getMessage()[:MAX_MESSAGE_LENGTH]}
         line |= {"request": request_id.get()} if request_id.get() else {}
         line |= getattr(record, "fields", {})
         if record.exc_info:
-            line |= {"traceback": self.formatException(record.exc_info)[-LONGEST:]}
+            line |= {"traceback": self.formatException(record.exc_info)[-MAX_MESSAGE_LENGTH:]}
         return json.dumps(line)
 
 

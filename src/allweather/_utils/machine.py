@@ -14,16 +14,6 @@ def total_memory() -> float:
         return 8e9
 
 
-def open_files() -> int:
-    """Return how many files and connections this process may have open."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return 8192
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 2**20 if limit < 0 else limit
-
-
 def ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Return the IP address that a host is given by; None where it is a name."""
     try:

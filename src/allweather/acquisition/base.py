@@ -6,17 +6,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Generator, Tensor
 
 from allweather._utils.registry import Named
 from allweather.contexts import ContextModel, Reference
+from allweather.errors import require
 from allweather.objectives import Band, Expectation, Objective
 from allweather.schedules import Progress
 from allweather.surrogates import Field, Posterior
 from allweather.surrogates.observations import Observations
+
+if TYPE_CHECKING:
+    from allweather.acquisition.joint import JointBelief
 
 Score = Callable[[Tensor], Tensor]
 """Decisions (b, d_x) to scores (b,), differentiable, larger is better.
@@ -73,10 +77,10 @@ class Belief:
 
     def rough(self) -> Belief | None:
         """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""
-        thinned = self.reference.thinned(ROUGH)
-        if thinned is None:
+        sampled = self.reference.sampled(ROUGH)
+        if sampled is None:
             return None
-        chosen, reference = thinned
+        chosen, reference = sampled
         known = "field" in vars(self)  # else it is bound to the fewer contexts, if ever
         return replace(self, reference=reference, bound=self.field.rough(chosen) if known else None)
 
@@ -133,14 +137,22 @@ class Belief:
 
 
 class Acquisition(Named, ABC):
-    """A way to choose the next decision: the maximum of what `build` returns."""
+    """A way to choose the next decision: the maximum of what `build` returns.
+
+    Limits, several objectives and several control sets are dealt with around `build`. An acquisition that knows better
+    overrides `joint`, `of_limit` or `together`.
+    """
 
     logarithmic: ClassVar[bool] = False
     """Whether scores are logarithms of what is gained."""
+    bounds_objective: ClassVar[bool] = False
+    """Whether scores are values that the objective may have, so that they are in its units."""
     compares: ClassVar[bool] = False
     """Whether it looks at what other decisions are worth after the trial (`Belief.compared`)."""
     uses_field: ClassVar[bool] = True
     """Whether it looks at posterior means and deviations, and not only at samples."""
+    fewest_objectives: ClassVar[int] = 1
+    """How many outcomes must be maximized or minimized, at least."""
 
     @abstractmethod
     def build(self, belief: Belief) -> Score:
@@ -149,3 +161,16 @@ class Acquisition(Named, ABC):
     def together(self, beliefs: Sequence[Belief]) -> list[Score]:
         """Scores that can be compared with each other, for beliefs about different decisions with equal generators."""
         return [self.build(belief) for belief in beliefs]
+
+    def of_limit(self, belief: Belief) -> Score:
+        """The score of a limit's objective, where scores are values that it may have."""
+        return self.build(belief)
+
+    def joint(self, belief: JointBelief) -> Score | None:
+        """The score where several outcomes count; None to have limits and scalarisation applied around `build`."""
+        return None
+
+    def check_objectives(self, count: int) -> None:
+        """Refuse fewer outcomes to maximize or minimize than the acquisition is about."""
+        where, said = "Study(acquisition=..., outcomes=...)", "have several outcomes to maximize or minimize"
+        require(count >= self.fewest_objectives, where, said, self)

@@ -42,5 +42,5 @@ def _spread(belief: Belief, weights: Tensor, count: int) -> Tensor:
     start = torch.rand((), generator=belief.generator, dtype=torch.float64)
     levels = (torch.arange(count, dtype=torch.float64) + start) / count
     order = torch.randperm(len(weights), generator=belief.generator)
-    places = torch.searchsorted(weights[order].cumsum(0), levels).clamp_max(len(weights) - 1)
+    places = torch.searchsorted(weights.cpu()[order].cumsum(0), levels).clamp_max(len(weights) - 1)
     return order[places]

@@ -22,18 +22,18 @@ def expected_maximum(heights: Tensor, slopes: Tensor) -> Tensor:
         steeper = slopes[..., None, :] - slopes[..., :, None]  # (..., i, j) > 0 where j is steeper than i
         lower_by = heights[..., :, None] - heights[..., None, :]  # a_i - a_j
         crossing = lower_by / steeper
-        infinite = torch.full((), math.inf, dtype=torch.float64)
+        infinite = slopes.new_full((), math.inf)
         upper, following = torch.where(steeper > 0, crossing, infinite).min(-1)
         lower = torch.where(steeper < 0, crossing, -infinite).amax(-1)
-        place = torch.arange(heights.shape[-1])
+        place = torch.arange(heights.shape[-1], device=heights.device)
         beaten = (steeper == 0) & ((lower_by < 0) | ((lower_by == 0) & (place[None, :] < place[:, None])))
         on = (lower < upper) & ~beaten.any(-1)
         # Of lines that cross there at once the steepest follows: ties have measure zero.
         rise = torch.gather(slopes, -1, following) - slopes
         apart = upper.abs()
-        value = torch.where(on & upper.isfinite(), rise * _tail(apart), torch.zeros(())).sum(-1)
-        shares = torch.where(on, _cdf(upper) - _cdf(lower), torch.zeros(()))
-        moments = torch.where(on, _pdf(lower) - _pdf(upper), torch.zeros(()))
+        value = torch.where(on & upper.isfinite(), rise * _tail(apart), 0.0).sum(-1)
+        shares = torch.where(on, _cdf(upper) - _cdf(lower), 0.0)
+        moments = torch.where(on, _pdf(lower) - _pdf(upper), 0.0)
         best = heights.argmax(-1, keepdim=True)
         shares = shares.scatter_add(-1, best, -torch.ones_like(best, dtype=shares.dtype))
     line = (shares * heights + moments * slopes).sum(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -54,6 +55,9 @@ class KnowledgeGradient(Acquisition):
 
     def build(self, belief: Belief) -> Score:
         """The score, and a rough one with fewer contexts and decisions."""
+        return self._gain(belief)
+
+    def _gain(self, belief: Belief) -> StepGain | QuadratureGain:
         tangents = isinstance(belief.objective, Expectation) or belief.objective.slow or not self.nodes
         score: StepGain | QuadratureGain = StepGain(belief, self.decisions, self.contexts)
         if not tangents:
@@ -61,11 +65,22 @@ class KnowledgeGradient(Acquisition):
         score.rough = StepGain(belief, ROUGH_DECISIONS, ROUGH_CONTEXTS)
         return score
 
+    def together(self, beliefs: Sequence[Belief]) -> list[Score]:
+        """What counts is the gain over the best of all beliefs; what a trial says about the others is left out."""
+        scores = [self._gain(belief) for belief in beliefs]
+        for each in (scores, [score.rough for score in scores]):
+            for place, score in enumerate(each):
+                others = [other.best for other in each[:place] + each[place + 1 :]]
+                score.elsewhere = torch.stack(others).max() if others else None
+        return list(scores)
+
 
 class StepGain:
     """The logarithm of the expected gain of one trial."""
 
-    rough: Score
+    rough: StepGain
+    elsewhere: Tensor | None = None
+    """The objective of the best decision of other beliefs, where there are any."""
 
     def __init__(self, belief: Belief, decisions: int, contexts: int) -> None:
         compared = belief.incumbents(decisions) if belief.compared is None else belief.compared[:decisions]
@@ -75,6 +90,7 @@ class StepGain:
             coming = coming_contexts(belief, weights, contexts)
             self._step = belief.field.step(compared, weights, coming)
             self._heights = belief.expected(compared)  # (M,)
+            self.best = self._heights.max()
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The score (b,)."""
@@ -84,5 +100,8 @@ class StepGain:
         height = belief.expected(decisions)
         heights = torch.cat([self._heights.expand(len(decisions), -1), height[:, None]], 1)  # (b, M + 1)
         slopes = torch.cat([slopes, own[..., None]], -1)
+        if self.elsewhere is not None:  # it stays where it is
+            heights = torch.cat([heights, self.elsewhere.expand(len(heights), 1)], 1)
+            slopes = torch.cat([slopes, torch.zeros_like(slopes[..., :1])], -1)
         gains = expected_maximum(heights[:, None].expand_as(slopes), slopes)
         return ((gains.amax(-1) if belief.chooses else gains.mean(-1)) + 1e-300).log()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
 from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.joint import OPTIMISM, JointBelief, likely_feasible, penalised
+from allweather.acquisition.limits import believed_feasible
 from allweather.acquisition.scalarisation import chebyshev, random_weights, reference_corner
 from allweather.errors import MOST, InvalidInput, require, require_count, require_number
 from allweather.objectives import VaR
@@ -34,6 +37,8 @@ class MARS(Acquisition):
         0.1
     """
 
+    fewest_objectives: ClassVar[int] = 2
+
     level: float = 0.1
     """Probability of doing worse; one less the paper's alpha."""
     samples: int = 32
@@ -54,7 +59,16 @@ class MARS(Acquisition):
         remedy = "give `Study(outcomes=...)` two or more to maximize or minimize"
         raise InvalidInput("needs several outcomes", where="MARS", remedy=remedy)
 
-    def joint(self, beliefs: Sequence[Belief], tried: Tensor) -> Score:
+    def joint(self, belief: JointBelief) -> Score:
+        """The improvement on the tried decisions that are believed feasible, where limits allow for one."""
+        tried = belief.tried()
+        found = believed_feasible(belief.limits, tried)
+        if not bool(found.any()):
+            return likely_feasible(belief.limits)
+        width = -OPTIMISM if belief.cautious is None else belief.width
+        return penalised(self.improvement(belief.objectives, tried[found]), belief.limits, 1.0, width)
+
+    def improvement(self, beliefs: Sequence[Belief], tried: Tensor) -> Score:
         """Return the score of decisions (b, d_x), the logarithm (b,) of the improvement.
 
         Args:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -36,6 +37,8 @@ class ObjectiveUCB(Acquisition):
         >>> ObjectiveUCB(2.0).width
         2.0
     """
+
+    bounds_objective: ClassVar[bool] = True
 
     width: float | Schedule | Callable[[int], float] = 1.0
     """Multiplies the standard deviation: a number, a schedule or a function of the step."""

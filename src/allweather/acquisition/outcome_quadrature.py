@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -11,6 +11,9 @@ from torch import Tensor
 from allweather.acquisition.base import Belief
 from allweather.acquisition.coming_contexts import coming_contexts
 from allweather.acquisition.expected_maximum import expected_maximum
+
+if TYPE_CHECKING:
+    from allweather.acquisition.knowledge_gradient import StepGain
 
 FEW = 16
 """Contexts that stand for all, where there are more than twice as many."""
@@ -29,19 +32,22 @@ class QuadratureGain:
     how much the objective differs from its tangents.
     """
 
-    rough: Callable[[Tensor], Tensor]
+    rough: StepGain
+    elsewhere: Tensor | None = None
+    """The objective of the best decision of other beliefs, where there are any."""
 
     def __init__(self, belief: Belief, decisions: int, contexts: int, nodes: int) -> None:
         compared = belief.incumbents(decisions) if belief.compared is None else belief.compared[:decisions]
-        self._belief, thinned = belief, belief.reference.thinned(FEW)
-        self._reference = belief.reference if thinned is None else thinned[1]
-        self._field = belief.field if thinned is None else belief.field.rough(thinned[0])
-        self._nodes, self._shares = outcome_nodes(nodes)
+        self._belief, sampled = belief, belief.reference.sampled(FEW)
+        self._reference = belief.reference if sampled is None else sampled[1]
+        self._field = belief.field if sampled is None else belief.field.rough(sampled[0])
+        self._nodes, self._shares = (each.to(self._reference.points.device) for each in outcome_nodes(nodes))
         n = len(self._reference.points)
-        self._each = torch.eye(n, dtype=torch.float64)
+        self._each = torch.eye(n, dtype=torch.float64, device=self._reference.points.device)
         with torch.no_grad():
             coming = coming_contexts(belief, belief.weights(compared), contexts)
             self._means = self._field.mean(compared)  # (M, n)
+            self.best = belief.objective.with_tangent(self._means, self._reference)[0].max()
             repeated = compared.repeat_interleave(n, 0)
             self._step = self._field.step(repeated, self._each.repeat(len(compared), 1), coming)
 
@@ -60,6 +66,11 @@ class QuadratureGain:
         heights = heights[:, None].expand_as(tilts)
         lines = heights[..., None] + tilts[..., None] * self._nodes
         after = objective(moved, self._reference)  # (b, m, M + 1, k)
+        if self.elsewhere is not None:  # it stays where it is
+            flat = self.elsewhere.expand_as(after[:, :, :1])
+            after, lines = torch.cat([after, flat], 2), torch.cat([lines, flat], 2)
+            heights = torch.cat([heights, flat[..., 0]], -1)
+            tilts = torch.cat([tilts, torch.zeros_like(tilts[..., :1])], -1)
         gains = self._adapted(after) - self._adapted(lines) + expected_maximum(heights, tilts)
         found = gains.amax(-1) if self._belief.chooses else gains.mean(-1)
         return (found.clamp_min(0) + 1e-300).log()

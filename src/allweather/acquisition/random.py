@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, Score
+
+if TYPE_CHECKING:
+    from allweather.acquisition.joint import JointBelief
 
 
 @dataclass(frozen=True)
@@ -22,3 +26,7 @@ class Random(Acquisition):
             return luck + 0 * decisions.sum(-1)
 
         return score
+
+    def joint(self, belief: JointBelief) -> Score:
+        """The same, whatever the outcomes are."""
+        return self.build(belief.main)

@@ -8,7 +8,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.acquisition.base import Belief
-from allweather.acquisition.feasibility import typical_spread
+from allweather.acquisition.limits import typical_spread
 
 MARGIN = 0.1
 """How far below the trade-offs the reference point of MARS lies, in units of their range."""

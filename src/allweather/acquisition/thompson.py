@@ -18,6 +18,7 @@ from allweather.surrogates import Paths
 class Thompson(Acquisition):
     """The objective of one posterior sample path (bocu, Alg. 1), drawn once per decision asked for."""
 
+    bounds_objective: ClassVar[bool] = True
     uses_field: ClassVar[bool] = False
 
     features: int = 1024

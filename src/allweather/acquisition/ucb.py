@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -21,6 +22,8 @@ class UCB(Acquisition):
         >>> UCB(2.0).width
         2.0
     """
+
+    bounds_objective: ClassVar[bool] = True
 
     width: float | Schedule | Callable[[int], float] = 1.5
     """Multiplies the standard deviation: a number, a schedule or a function of the step."""

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from allweather.benchmark.regret import Measure
-from allweather.benchmark.runner import Run, execute, prepare
+from allweather.benchmark.run import Run
+from allweather.benchmark.runner import execute, prepare
 
 ORDER = ["problem", "method", "measure", "seed", "step"]
 """Columns that the rows of a table are sorted by, where it has them."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import scipy.stats
 
-from allweather.benchmark.cost_summaries import at_costs
+from allweather.benchmark.summaries import at_costs
 
 CONFIDENCE = 0.95
 Verdict = Literal["holds", "fails", "undecided"]

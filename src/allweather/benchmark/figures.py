@@ -1,8 +1,8 @@
-"""Figures and tables of the papers that are campaigns: what is run, what is claimed and how it is drawn."""
+"""What a figure or table of a paper is: a campaign and the claims about it, or a table that is built directly."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,9 +11,8 @@ import pandas as pd
 
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.claims import Claim, check_claims
-from allweather.benchmark.cost_summaries import summary_by_cost
 from allweather.benchmark.regret_figure import figure, figure_by_cost
-from allweather.benchmark.summaries import summary
+from allweather.benchmark.summaries import summary, summary_by_cost
 
 Settings = Mapping[str, tuple[str, Mapping[str, Any]]]
 
@@ -70,6 +69,33 @@ class Figure:
         if self.draw is not None:
             return self.draw(results, path)
         return figure_by_cost(results, path) if "spent" in results else figure(results, path, self.column, self.log)
+
+
+class Wanted(NamedTuple):
+    """What of a table is wanted."""
+
+    seeds: int | None = None
+    """How many repetitions; as in the paper if None."""
+    quick: bool = False
+    """Whether a miniature is enough."""
+    problems: Sequence[str] | None = None
+    """Only these."""
+    methods: Sequence[str] | None = None
+    """Only these."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or figure of a paper that is not a campaign: how to build it, and what the paper claims."""
+
+    name: str
+    source: str
+    """Paper and number."""
+    claim: str
+    build: Callable[[Wanted], tuple[pd.DataFrame, str]]
+    """From what is wanted to the table and how it compares."""
+    draw: Callable[[pd.DataFrame, Path], Path] | None = None
+    """Draws the table, where the paper has a figure."""
 
 
 def plain(*names: str) -> Settings:

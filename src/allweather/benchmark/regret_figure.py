@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allweather.benchmark.cost_summaries import at_costs, settled
-from allweather.benchmark.summaries import standard_error
+from allweather.benchmark.summaries import at_costs, settled, standard_error
 
 PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7F7F7F", "#6A3D9A"]
 POINTS = 201

@@ -10,12 +10,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allweather._utils.registry import unknown
-from allweather.benchmark.ask_times import Wanted
 from allweather.benchmark.campaign import Campaign
-from allweather.benchmark.catalogue import CATALOGUE
 from allweather.benchmark.claims import check_claims, describe_findings
-from allweather.benchmark.figures import Figure
-from allweather.benchmark.tables import Table
+from allweather.benchmark.figures import Figure, Table, Wanted
+from allweather.benchmark.papers import CATALOGUE
 from allweather.errors import require, require_count
 
 

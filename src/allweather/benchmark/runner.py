@@ -1,26 +1,24 @@
-"""Execution of runs, with a journal that an interrupted run is resumed from."""
+"""Execution of runs: ask, observe, tell until iterations or budget are spent; with a journal to resume from."""
 
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from allweather.benchmark.journal import Entry, Journal
-from allweather.benchmark.regret import Judge, Measure
+from allweather.benchmark.regret import Judge, Measure, ScheduledJudge, SubsetJudge
 from allweather.benchmark.run import Run
-from allweather.benchmark.scheduled_regret import ScheduledJudge
-from allweather.benchmark.step import play_step
-from allweather.benchmark.subset_regret import SubsetJudge
-from allweather.benchmark.subset_runner import execute_with_budget
-from allweather.errors import require
+from allweather.errors import BudgetSpent, require
+from allweather.methods.control.sets import exact
 from allweather.problems import Problem, SubsetProblem
 from allweather.study import Study
-
-__all__ = ["Run", "execute", "prepare"]
+from allweather.trials import Trial
 
 
 def execute(run: Run, folder: Path | None = None) -> pd.DataFrame:
@@ -40,7 +38,7 @@ def execute(run: Run, folder: Path | None = None) -> pd.DataFrame:
         InvalidInput: if a run without control sets has no number of iterations.
     """
     problem = run.build_problem()
-    journal = Journal.read(None if folder is None else folder / "journals" / f"{run.key}.jsonl")
+    journal = RunJournal.read(None if folder is None else folder / "journals" / f"{run.key}.jsonl")
     if isinstance(problem, SubsetProblem):
         return execute_with_budget(run, problem, SubsetJudge.of(problem, run.optima(folder)), journal)
     require(run.iterations is not None, f"Run({run.problem!r}, iterations=...)", "be a number", run.iterations)
@@ -114,3 +112,136 @@ def _table(run: Run, problem: Problem, entries: list[Entry]) -> pd.DataFrame:
                 }
             )
     return pd.DataFrame(rows)
+
+
+def execute_with_budget(run: Run, problem: SubsetProblem, judge: SubsetJudge, journal: RunJournal) -> pd.DataFrame:
+    """Carry out a run, resumed from its journal.
+
+    Args:
+        run: what to run.
+        problem: of the run.
+        judge: of the regret.
+        journal: where trials are written.
+
+    Returns:
+        One row per trial, counted from 1 after the initial data.
+    """
+    study = run.build_study(problem)
+    if len(journal.entries) < problem.initial:  # incomplete initial data are drawn again: they cost nothing
+        journal.clear()
+        _add_initial_data(study, problem, run, journal)
+    else:
+        study.restore(journal.trials)
+    most = np.inf if run.iterations is None else problem.initial + run.iterations
+    while len(journal.entries) < most:
+        try:
+            trial, seconds = play_step(study, problem, run.seed, len(journal.entries))
+        except BudgetSpent:
+            break
+        regret = judge.regret(trial.decision)
+        journal.write({"trial": trial.to_dict(), "seconds": seconds, "regret": regret, "cost": trial.cost})
+    return _table_by_cost(run, problem, judge, journal.entries)
+
+
+def _add_initial_data(study: Study, problem: SubsetProblem, run: Run, journal: RunJournal) -> None:
+    rng = np.random.default_rng([run.seed, 0])
+    for row in problem.initial_data(rng):
+        (trial,) = study.add([row])  # one by one, as a restored study takes them
+        journal.write({"trial": trial.to_dict()})
+
+
+def _table_by_cost(run: Run, problem: SubsetProblem, judge: SubsetJudge, entries: list[Entry]) -> pd.DataFrame:
+    """Return the cost and regret of each trial, and the cost spent, simple and cumulative regret after it."""
+    rows = []
+    spent, simple, cumulative = exact(0.0), np.inf, 0.0
+    for step, entry in enumerate(entries[problem.initial :], start=1):
+        cost, regret = entry["cost"], entry["regret"]
+        spent += exact(cost)
+        simple = min(simple, regret)
+        cumulative += cost * regret
+        names = frozenset(entry["trial"]["decision"])
+        rows.append(
+            {
+                **run.labels,
+                "step": step,
+                "control": ", ".join(name for name in problem.space.variables if name in names),
+                "optimal": names == judge.optimal,
+                "cost": cost,
+                "spent": float(spent),
+                "regret": regret,
+                "simple": simple,
+                "cumulative": cumulative,
+                "seconds": entry["seconds"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+class Step(NamedTuple):
+    """A trial after it was told, and the CPU seconds of its `ask`."""
+
+    trial: Trial
+    seconds: float
+
+
+def play_step(study: Study, problem: Problem, seed: int, number: int) -> Step:
+    """Carry out one trial.
+
+    The random numbers of the context and the noise depend on seed and number only, not on the method.
+
+    Args:
+        study: asked and told.
+        problem: draws the context and the outcome.
+        seed: of the run.
+        number: of the trial.
+    """
+    rng = np.random.default_rng([seed, number])
+    context = problem.draw(rng)
+    started = time.process_time()
+    trial = study.ask()
+    seconds = time.process_time() - started
+    if isinstance(problem, SubsetProblem):
+        context = {name: context[name] for name in trial.left}
+    value = problem.observe(trial.decision, context, rng)
+    return Step(study.tell(trial, value, context=context), seconds)
+
+
+Entry = dict[str, Any]
+"""A trial as plain data, under `trial`, and what was measured of it."""
+
+
+@dataclass
+class RunJournal:
+    """The entries of a run, kept in a file if there is one."""
+
+    path: Path | None = None
+    entries: list[Entry] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path | None) -> RunJournal:
+        """The entries so far; a last line that was cut off by a crash is taken back."""
+        if path is None or not path.is_file():
+            return cls(path)
+        whole, _, torn = path.read_text().rpartition("\n")
+        if torn:
+            path.write_text(whole + "\n" if whole else "")
+        return cls(path, [json.loads(line) for line in whole.splitlines()])
+
+    def write(self, entry: Entry) -> None:
+        """One more entry."""
+        self.entries.append(entry)
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write(json.dumps(entry) + "\n")
+
+    def clear(self) -> None:
+        """Start over."""
+        self.entries.clear()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The trials, as `Study.restore` takes them."""
+        return [Trial.from_dict(entry["trial"]) for entry in self.entries]

@@ -55,7 +55,7 @@ def figures() -> Output:
 
     Example: allweather figures
     """
-    from allweather.benchmark.catalogue import CATALOGUE
+    from allweather.benchmark.papers import CATALOGUE
 
     table = Table("name", "source", "claim")
     for name, known in CATALOGUE.items():

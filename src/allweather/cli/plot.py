@@ -19,7 +19,7 @@ FIGURES = (
     "profile",
     "slices",
     "progress",
-    "frontier",
+    "control_sets",
     "feasibility",
     "limits",
     "front",

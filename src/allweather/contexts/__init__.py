@@ -9,10 +9,9 @@ from allweather.contexts.forecast import Forecast
 from allweather.contexts.ignored import Ignored
 from allweather.contexts.independent import Independent
 from allweather.contexts.kde import KDE
-from allweather.contexts.known import Known
+from allweather.contexts.known import Known, truncated_normal
 from allweather.contexts.learned import LearnedModel
 from allweather.contexts.spread import MeanBox, Uniform
-from allweather.contexts.truncated import truncated_normal
 
 __all__ = [
     "KDE",

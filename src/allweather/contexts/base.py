@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from allweather._utils.cells import cells_of
 from allweather._utils.registry import Named
 from allweather._utils.tensors import as_tensor, as_weights
 from allweather.errors import require
@@ -42,14 +43,18 @@ class Reference(NamedTuple):
         """The same belief on a device."""
         return self if self.weights.device == torch.device(device) else Reference(*(each.to(device) for each in self))
 
-    def thinned(self, most: int) -> tuple[Tensor, Reference] | None:
-        """Indices (m,) of contexts that stand for all, and the belief about them; None where there are few anyway.
+    def sampled(self, most: int) -> tuple[Tensor, Reference] | None:
+        """A sample of the contexts: its indices (m,), and the belief about them; None where there are few anyway.
 
-        Of those with weight about `most` are drawn, each as likely as it is heavy, and of those without as many.
+        Of those with weight about `most` are drawn, each as likely as it is heavy, and of those without as many. Fast,
+        and good enough to tell decisions apart; means of smooth functions are more accurate with `grouped`.
+
+        Args:
+            most: how many contexts of each kind to keep.
 
         Example:
             >>> heavy = Reference.checked(torch.rand(99, 1), [0.51, *[0.005] * 98])
-            >>> chosen, few = heavy.thinned(10)
+            >>> chosen, few = heavy.sampled(10)
             >>> len(chosen) < 10, round(few.weights[0].item(), 1)
             (True, 0.5)
         """
@@ -69,6 +74,40 @@ class Reference(NamedTuple):
         chosen, order = torch.cat([likely, unlikely]).sort()
         weights = torch.cat([weights, weights.new_zeros(len(unlikely))])[order]
         return chosen, Reference(self.points[chosen], weights / weights.sum())
+
+    def grouped(self, most: int) -> tuple[Tensor, Reference] | None:
+        """One context for each group of neighbours: indices (m,), and the belief about them; None where there are few.
+
+        Contexts are halved again and again, along the widest side and into equal weights. Each cell is represented by
+        the context next to its mean, with the weight of all.
+
+        Args:
+            most: how many contexts with weight to keep at most, and how many without.
+
+        Example:
+            >>> many = Reference.checked(torch.rand(999, 2), torch.full((999,), 1 / 999))
+            >>> _, few = many.grouped(16)
+            >>> len(few.points), bool((few.weights @ few.points - many.weights @ many.points).abs().max() < 0.05)
+            (16, True)
+        """
+        points, weights = self.points.cpu().numpy(), self.weights.cpu().numpy()
+        kinds = np.flatnonzero(weights > 0), np.flatnonzero(weights <= 0)
+        if max(map(len, kinds)) <= 2 * most:
+            return None
+        chosen, shares = [], []
+        for kind, masses in zip(kinds, (weights, np.ones_like(weights)), strict=True):
+            alone = len(kind) <= 2 * most  # each by itself where they are few
+            cells = kind.reshape(-1, 1) if alone else cells_of(points, masses, kind, most)
+            chosen += [_middle(points[cell], masses[cell], cell) for cell in cells]
+            shares += [weights[cell].sum() for cell in cells]
+        places = torch.tensor(chosen, device=self.points.device)
+        return places, Reference(self.points[places], self.weights.new_tensor(shares) / sum(shares))
+
+
+def _middle(points: np.ndarray, masses: np.ndarray, cell: np.ndarray) -> int:
+    """The member of a cell that is next to its mean."""
+    mean = masses @ points / masses.sum()
+    return int(cell[((points - mean) ** 2).sum(-1).argmin()])
 
 
 class ContextModel(Named, ABC):

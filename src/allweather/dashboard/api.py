@@ -6,16 +6,8 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 
-from allweather.dashboard.errors import PROBLEM
-from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, PolicyChoice
-from allweather.dashboard.responses import (
-    CurrentStudy,
-    TrialNumber,
-    cache_of,
-    encode_segment,
-    journal_download,
-    table_download,
-)
+from allweather.dashboard.errors import PROBLEM_MEDIA_TYPE
+from allweather.dashboard.responses import journal_download, table_download
 from allweather.dashboard.schemas import (
     AddIn,
     AskIn,
@@ -23,8 +15,11 @@ from allweather.dashboard.schemas import (
     ContextsIn,
     ContextsOut,
     CorrectIn,
+    FigureChoice,
     FigureOut,
     FiguresOut,
+    ObjectiveChoice,
+    PolicyChoice,
     PolicyOut,
     RecommendationOut,
     StudiesOut,
@@ -34,6 +29,7 @@ from allweather.dashboard.schemas import (
     TrialOut,
     TrialsOut,
 )
+from allweather.dashboard.studies import CurrentStudy, TrialNumber, cache_of, encode_segment
 from allweather.serialization.change_form import change_arguments
 
 ROOT = "/api/v1"
@@ -59,7 +55,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     Args:
         statuses: the further HTTP statuses.
     """
-    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
+    content = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemOut"}}}
     every = (400, 401, 403, 408, 421, 422, 429, 503, *statuses)
     return {status: {"description": ERRORS[status], "content": content} for status in sorted(every)}
 

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from allweather._utils.logs import RequestLog
 from allweather.dashboard import api, auth, pages, responses
-from allweather.dashboard.auth import Sessions
+from allweather.dashboard.auth import GuessLimit, Sessions
 from allweather.dashboard.errors import (
     ProblemOut,
     error_fields,
@@ -24,7 +24,7 @@ from allweather.dashboard.errors import (
     problem,
     status_of,
 )
-from allweather.dashboard.middleware import RateLimit, SecurityMiddleware
+from allweather.dashboard.middleware import SecurityMiddleware
 from allweather.dashboard.server import ServerConfig
 from allweather.dashboard.studies import StudyCache
 from allweather.dashboard.tasks import Cancelled
@@ -56,7 +56,7 @@ def create_app(storage: str, config: ServerConfig | None = None) -> FastAPI:
         >>> app.title
         'allweather'
     """
-    config, sessions, rate_limit = config or ServerConfig(), Sessions(), RateLimit()
+    config, sessions, guess_limit = config or ServerConfig(), Sessions(), GuessLimit()
     app = FastAPI(
         title="allweather",
         version="1",
@@ -67,7 +67,7 @@ def create_app(storage: str, config: ServerConfig | None = None) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.studies, app.state.config = StudyCache(storage, config.memory, config.computations), config
-    app.state.sessions, app.state.rate_limit = sessions, rate_limit
+    app.state.sessions, app.state.guess_limit = sessions, guess_limit
     for router in (responses.static_router, api.router, auth.router, pages.router):
         app.include_router(router)
     app.add_api_route("/health", _health, include_in_schema=False)
@@ -76,7 +76,7 @@ def create_app(storage: str, config: ServerConfig | None = None) -> FastAPI:
     app.add_exception_handler(ValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Cancelled, _cancelled)
-    app.add_middleware(SecurityMiddleware, config=config, sessions=sessions, rate_limit=rate_limit)
+    app.add_middleware(SecurityMiddleware, config=config, sessions=sessions, guess_limit=guess_limit)
     app.add_middleware(RequestLog, lines=config.json_log)
     app.openapi = lambda: _openapi(app, config)  # type: ignore[method-assign]
     return app

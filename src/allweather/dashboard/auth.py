@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import math
 import secrets
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
+from cachetools import TTLCache
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import RedirectResponse, Response
 
@@ -19,10 +23,14 @@ from allweather.errors import require
 if TYPE_CHECKING:
     from allweather.dashboard.server import ServerConfig
 
-LIFETIME = 12 * 3600
+SESSION_SECONDS = 12 * 3600
 """Seconds that a session lasts."""
-TOKEN_LENGTH = 16
+MIN_TOKEN_CHARACTERS = 16
 """Characters of a token, at least."""
+GUESS_SECONDS = 1.0
+"""Seconds before an invalid token is answered."""
+MAX_WAITING_GUESSES = 8
+"""Requests with invalid tokens that may wait at once."""
 CREATE_TOKEN = "create one with `python -c 'import secrets; print(secrets.token_urlsafe(32))'`"  # nosec B105
 router = APIRouter(include_in_schema=False)
 
@@ -44,15 +52,49 @@ class User:
     def __post_init__(self) -> None:
         plain = self.token.isascii() and self.token.isprintable() and " " not in self.token
         received = f"{len(self.token)} characters" if plain else "other characters"  # never the token itself
-        fits = plain and len(self.token) >= TOKEN_LENGTH
-        requirement = f"be at least {TOKEN_LENGTH} ASCII characters without spaces"
+        fits = plain and len(self.token) >= MIN_TOKEN_CHARACTERS
+        requirement = f"be at least {MIN_TOKEN_CHARACTERS} ASCII characters without spaces"
         where = f"token of {self.name}" if self.name else "dashboard --token"
         require(fits, where, requirement, received, CREATE_TOKEN)
 
 
-def token_matches(config: ServerConfig, token: str) -> bool:
-    """Return whether a token is one of the server's; the comparison takes constant time."""
-    return config.user(token) is not None
+def check_token(token: str, users: Iterable[User]) -> User | None:
+    """Return whose token this is, None if nobody's; the comparison takes constant time.
+
+    Args:
+        token: what a request presents.
+        users: those that the server knows.
+
+    Example:
+        >>> check_token("sixteen-letters!", [User("ada", "sixteen-letters!")]).name
+        'ada'
+    """
+    found = [each for each in users if _same(token, each.token)]
+    return found[0] if found else None
+
+
+class GuessLimit:
+    """Delays responses to invalid tokens, and rejects them when too many wait: at most eight guesses per second.
+
+    Requests with the right token are never delayed.
+
+    Args:
+        seconds: the delay.
+    """
+
+    def __init__(self, seconds: float = GUESS_SECONDS) -> None:
+        self.seconds, self.waiting = seconds, 0
+
+    async def wait(self) -> bool:
+        """Wait, and return True; return False at once if too many requests are waiting."""
+        if self.waiting >= MAX_WAITING_GUESSES:
+            return False
+        self.waiting += 1
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.waiting -= 1
+        return True
 
 
 class Sessions:
@@ -72,11 +114,11 @@ class Sessions:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        self._ended: set[str] = set()
+        self._ended: TTLCache[str, None] = TTLCache(math.inf, SESSION_SECONDS)  # used on the event loop only
 
     def open(self, user: str = "") -> str:
         """Return the cookie value of a new session of a user."""
-        content = f"{secrets.token_urlsafe(18)}.{user.encode().hex()}.{int(time.time()) + LIFETIME}"
+        content = f"{secrets.token_urlsafe(18)}.{user.encode().hex()}.{int(time.time()) + SESSION_SECONDS}"
         return f"{content}.{self._sign('session', content)}"
 
     def user_of(self, cookie: str) -> str:
@@ -99,7 +141,7 @@ class Sessions:
     def end(self, cookie: str) -> None:
         """End a session."""
         if self.is_valid(cookie):
-            self._ended.add(cookie)
+            self._ended[cookie] = None
 
     def form_token(self, cookie: str) -> str:
         """Return the token that the forms of a session carry; other sites cannot know it."""
@@ -125,7 +167,7 @@ def cookie_header(config: ServerConfig, session: str, secure: bool) -> str:
         session: its value.
         secure: whether the browser may send it over HTTPS only.
     """
-    limits = f"Path={config.prefix or '/'}; Max-Age={LIFETIME if session else 0}; HttpOnly; SameSite=Strict"
+    limits = f"Path={config.prefix or '/'}; Max-Age={SESSION_SECONDS if session else 0}; HttpOnly; SameSite=Strict"
     return f"{config.cookie}={session}; {limits}" + ("; Secure" if secure else "")
 
 
@@ -140,16 +182,16 @@ async def log_in(request: Request) -> Response:
     """Open a session, if the token is right."""
     fields = await form_fields(request, 10)
     token, then = fields.get("token", ""), fields.get("then", "/")
-    user = request.app.state.config.user(token.strip())
+    user = check_token(token.strip(), request.app.state.config.accounts)
     if user is None:
-        if not await request.app.state.rate_limit.wait():
+        if not await request.app.state.guess_limit.wait():
             return render(request, "login.html", 429, then=then, detail="Too many invalid tokens. Try again later.")
         return render(request, "login.html", 401, then=then, detail="Invalid token.")
     return _redirect(request, _local_path(then), request.app.state.sessions.open(user.name))
 
 
 @router.post("/logout")
-def log_out(request: Request, posted: Annotated[Form, Depends(posted_form)]) -> Response:
+async def log_out(request: Request, posted: Annotated[Form, Depends(posted_form)]) -> Response:
     """End the session."""
     request.app.state.sessions.end(request.state.session)
     return _redirect(request, "/login", "")

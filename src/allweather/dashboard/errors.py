@@ -13,8 +13,8 @@ from starlette.responses import Response
 from allweather.errors import AllweatherError, BudgetSpent, InvalidInput, shown
 from allweather.storage import Conflict, StorageError
 
-PROBLEM = "application/problem+json"
-LONGEST = 600
+PROBLEM_MEDIA_TYPE = "application/problem+json"
+MAX_MESSAGE_CHARACTERS = 600
 """Characters of a message."""
 TITLES = {
     400: "malformed request",
@@ -54,13 +54,13 @@ class TooLarge(AllweatherError):
     """A computation would need more memory than the server may use."""
 
 
-RETRY = 5
+RETRY_SECONDS = 5
 """Seconds after which a request that found the server busy should be sent again."""
 
 
 def error_headers(error: AllweatherError) -> dict[str, str]:
     """Return the headers of an error's response: when to try again, where that helps."""
-    return {"retry-after": str(RETRY)} if isinstance(error, Busy | StorageError) else {}
+    return {"retry-after": str(RETRY_SECONDS)} if isinstance(error, Busy | StorageError) else {}
 
 
 def status_of(error: AllweatherError) -> int:
@@ -86,7 +86,7 @@ def status_of(error: AllweatherError) -> int:
 def one_line(error: object) -> str:
     """Return an error's message on one line, cut to a maximal length."""
     text = " ".join(str(error).split())
-    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    return text if len(text) <= MAX_MESSAGE_CHARACTERS else text[: MAX_MESSAGE_CHARACTERS - 3] + "..."
 
 
 def problem(status: int, detail: str, headers: dict[str, str] | None = None, **fields: Any) -> Response:
@@ -99,7 +99,7 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None, **f
         fields: further members of the document.
     """
     document = {"title": TITLES.get(status, "refused"), "status": status, "detail": detail, **fields}
-    return Response(json.dumps(document), status, headers, media_type=PROBLEM)
+    return Response(json.dumps(document), status, headers, media_type=PROBLEM_MEDIA_TYPE)
 
 
 def plain_text(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:

@@ -22,17 +22,17 @@ from allweather.trials.results import Failed
 from allweather.trials.text import outcome, still_missing
 from allweather.trials.trial import completed
 
-STALE = "this form does not belong to your session: reload the page and submit it again"
-LONGEST_FIELD = 20_000
+STALE_FORM = "this form does not belong to your session: reload the page and submit it again"
+MAX_FIELD_CHARACTERS = 20_000
 """Characters of one field, but for a table."""
-LARGEST_PART = 2_000_000
+MAX_PART_BYTES = 2_000_000
 """Bytes of one field."""
-LARGEST_BATCH = 100
+MAX_BATCH = 100
 """Trials that are asked for at once."""
 
 
 @dataclass(frozen=True)
-class Field:
+class VariableField:
     """An input field for a variable."""
 
     name: str
@@ -47,7 +47,7 @@ class Field:
     """The text in the field."""
 
     @classmethod
-    def of(cls, role: str, label: str, variable: Variable, entered: Mapping[str, str]) -> Field:
+    def of(cls, role: str, label: str, variable: Variable, entered: Mapping[str, str]) -> VariableField:
         """Return the field for a variable, with the text that was entered before.
 
         Args:
@@ -57,7 +57,7 @@ class Field:
             entered: text by field name.
 
         Example:
-            >>> Field.of("context", "demand", Context(0, 9), {"context:demand": "3"}).text
+            >>> VariableField.of("context", "demand", Context(0, 9), {"context:demand": "3"}).text
             '3'
         """
         inner = variable.variable if isinstance(variable, Context) else variable
@@ -95,8 +95,8 @@ class TrialForm:
     """The form that reports or corrects the result of a trial."""
 
     trial: Trial
-    contexts: tuple[Field, ...]
-    decisions: tuple[Field, ...]
+    contexts: tuple[VariableField, ...]
+    decisions: tuple[VariableField, ...]
     values: str
     sd: str
     occasion: str
@@ -124,8 +124,8 @@ class TrialForm:
         known = {f"context:{name}": _exact(value) for name, value in told.items()} | dict(entered)
         return cls(
             trial,
-            tuple(Field.of("context", name, variable, known) for name, variable in space.contexts.items()),
-            tuple(Field.of("decision", name, variable, entered) for name, variable in space.decisions.items()),
+            tuple(VariableField.of("context", name, variable, known) for name, variable in space.contexts.items()),
+            tuple(VariableField.of("decision", name, variable, entered) for name, variable in space.decisions.items()),
             entered.get("values", ""),
             entered.get("sd", ""),
             entered.get("occasion", ""),
@@ -201,8 +201,8 @@ class Form:
     def count(self) -> int:
         """Return the number of trials to ask for."""
         text = self.fields.get("n", "").strip() or "1"
-        fits = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= LARGEST_BATCH
-        require(fits, "number of trials", f"be a whole number from 1 to {LARGEST_BATCH}", text)
+        fits = text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MAX_BATCH
+        require(fits, "number of trials", f"be a whole number from 1 to {MAX_BATCH}", text)
         return int(text)
 
     @property
@@ -256,7 +256,7 @@ async def form_fields(request: Request, limit: int, files: int = 0) -> dict[str,
         files: the number of files, at most.
     """
     try:
-        async with request.form(max_files=files, max_fields=limit, max_part_size=LARGEST_PART) as given:
+        async with request.form(max_files=files, max_fields=limit, max_part_size=MAX_PART_BYTES) as given:
             fields = {name: text for name, text in given.items() if isinstance(text, str)}
             sent = [await each.read() for each in given.values() if not isinstance(each, str)]
         "".join([*fields, *fields.values()]).encode()
@@ -275,8 +275,8 @@ async def posted_form(request: Request) -> Form:
     fields = await form_fields(request, 1000, files=1)
     session = request.state.session
     if session is None or not request.app.state.sessions.owns_form(session, fields.pop("form_token", "")):
-        raise Forbidden(STALE)
-    if any(len(text) > LONGEST_FIELD for name, text in fields.items() if name != "table"):
+        raise Forbidden(STALE_FORM)
+    if any(len(text) > MAX_FIELD_CHARACTERS for name, text in fields.items() if name != "table"):
         raise InvalidInput("a field of the form is too long")
     return Form(fields)
 
@@ -284,11 +284,11 @@ async def posted_form(request: Request) -> Form:
 PostedForm = Annotated[Form, Depends(posted_form)]
 
 
-def context_fields(study: OpenStudy) -> list[Field]:
+def context_fields(study: OpenStudy) -> list[VariableField]:
     """Return the fields for a context that is known before the decision; none with control sets."""
     log = study.log
     contexts = [] if log.spec.controlled else log.space.contexts.items()
-    return [Field.of("context", name, variable, {}) for name, variable in contexts]
+    return [VariableField.of("context", name, variable, {}) for name, variable in contexts]
 
 
 def space_of(study: StudyLog, trial: Trial) -> Space:

@@ -1,10 +1,9 @@
-"""Middleware before all routes: host and origin checks, authentication, rate limit, body limit, security headers."""
+"""Middleware before all routes: host and origin checks, authentication, body limit, security headers."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -14,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from allweather.dashboard.auth import Sessions, cookie_header
+from allweather.dashboard.auth import GuessLimit, Sessions, check_token, cookie_header
 from allweather.dashboard.errors import plain_text, problem
 from allweather.dashboard.server import ServerConfig
 
@@ -23,16 +22,10 @@ CLOSE = {"connection": "close"}
 ENDING = {**CLOSE, "retry-after": "5"}
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 OWN_SITES = ("same-origin", "none")
-LARGEST_BODY = 2_000_000
+MAX_BODY_BYTES = 2_000_000
 """Bytes: more than an event of a journal can hold, and little enough to keep in memory."""
-PER_MINUTE = 3000
-"""Requests of one token in a minute."""
 BODY_SECONDS = 30.0
 """Seconds for a body to arrive."""
-DELAY = 1.0
-"""Seconds before an invalid token is answered."""
-WAITING = 8
-"""Requests with invalid tokens that may wait at once."""
 REDIRECTS = ("location", "hx-redirect", "hx-location", "hx-push-url", "hx-replace-url")
 """Headers with a path on this server."""
 POLICY = (
@@ -50,45 +43,6 @@ HEADERS = {
 }
 
 
-class RateLimit:
-    """Delays responses to invalid tokens, and rejects them when too many wait: at most eight guesses per second.
-
-    Requests with the right token are never delayed.
-
-    Args:
-        seconds: the delay.
-    """
-
-    def __init__(self, seconds: float = DELAY) -> None:
-        self.seconds, self.waiting = seconds, 0
-
-    async def wait(self) -> bool:
-        """Wait, and return True; return False at once if too many requests are waiting."""
-        if self.waiting >= WAITING:
-            return False
-        self.waiting += 1
-        try:
-            await asyncio.sleep(self.seconds)
-        finally:
-            self.waiting -= 1
-        return True
-
-
-class Quota:
-    """Counts the requests of each user in the present minute."""
-
-    def __init__(self) -> None:
-        self._minute, self._counts = 0, dict[str, int]()
-
-    def allows(self, user: str) -> bool:
-        """Count a request, and return whether it is within the limit."""
-        minute = int(time.monotonic() // 60)
-        if minute != self._minute:
-            self._minute, self._counts = minute, {}
-        self._counts[user] = self._counts.get(user, 0) + 1
-        return self._counts[user] <= PER_MINUTE
-
-
 class IncompleteBody(Exception):
     """The body of a request did not arrive in time."""
 
@@ -104,14 +58,14 @@ async def limit_body(request: Request) -> Receive | None:
 
 async def _read_body(request: Request) -> Receive | None:
     length = request.headers.get("content-length", "0")
-    if length.isdigit() and int(length) > LARGEST_BODY:
+    if length.isdigit() and int(length) > MAX_BODY_BYTES:
         return None
     body, more = bytearray(), True
     while more:
         message = await request.receive()
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > LARGEST_BODY:
+        if len(body) > MAX_BODY_BYTES:
             return None
     whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
@@ -124,9 +78,8 @@ async def _read_body(request: Request) -> Receive | None:
 class SecurityMiddleware:
     """Rejects requests for other hosts, from other sites, without credentials or with too large a body."""
 
-    def __init__(self, app: ASGIApp, config: ServerConfig, sessions: Sessions, rate_limit: RateLimit) -> None:
-        self.app, self.config, self.sessions, self.rate_limit = app, config, sessions, rate_limit
-        self.quota = Quota()
+    def __init__(self, app: ASGIApp, config: ServerConfig, sessions: Sessions, guess_limit: GuessLimit) -> None:
+        self.app, self.config, self.sessions, self.guess_limit = app, config, sessions, guess_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject a request, or pass it on."""
@@ -209,7 +162,7 @@ class SecurityMiddleware:
         if not self.config.guarded or path == "/login":
             return None
         if kind.lower() == "bearer":
-            user = self.config.user(token.strip())
+            user = check_token(token.strip(), self.config.accounts)
             request.state.user = "" if user is None else user.name
             return None if user is not None else await self._invalid_token(request)
         if request.state.session is not None:
@@ -222,17 +175,15 @@ class SecurityMiddleware:
         return RedirectResponse(f"/login?then={quote(path, safe='')}", 303)
 
     def _authorize(self, request: Request, path: str) -> Response | None:
-        """Return None if the user may do this, and has not done too much in this minute."""
+        """Return None if the user may do this."""
         name = request.state.user
         known = {each.name: each for each in self.config.users}.get(name)
         if known is not None and known.read_only and request.method not in SAFE_METHODS and path != "/logout":
             return _reject(request, 403, "this token may only read")
-        if not self.config.guarded or path == "/login" or self.quota.allows(name):
-            return None
-        return _reject(request, 429, f"more than {PER_MINUTE} requests in a minute", {"retry-after": "10"})
+        return None
 
     async def _invalid_token(self, request: Request) -> Response:
-        if not await self.rate_limit.wait():
+        if not await self.guess_limit.wait():
             return _reject(request, 429, "too many invalid tokens", {"retry-after": "5"})
         return _reject(request, 401, "invalid token", {"www-authenticate": "Bearer"})
 

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse
 
+from allweather._utils.formatting import brief
 from allweather.dashboard.errors import page_message, status_of
-from allweather.dashboard.filters import (
-    DISTANCES,
-    OBJECTIVES,
-    SLIDER_MAX,
-    ObjectiveChoice,
-    PolicyChoice,
-    TrialFilter,
-    from_query,
-    own_choice,
-    table_values,
-)
-from allweather.dashboard.forms import Field, Form, PostedForm, TrialForm, context_fields
+from allweather.dashboard.forms import Form, PostedForm, TrialForm, VariableField, context_fields
 from allweather.dashboard.responses import (
-    CurrentStudy,
-    TrialNumber,
-    cache_of,
     is_partial,
     journal_download,
     mark_changed,
     render,
     report_download,
-    study_path,
     table_download,
 )
-from allweather.dashboard.studies import OpenStudy, Snapshot, StudyCache
+from allweather.dashboard.schemas import (
+    DISTANCES,
+    EMPTY,
+    OBJECTIVES,
+    SLIDER_MAX,
+    ObjectiveChoice,
+    PolicyChoice,
+    Text,
+    own_choice,
+)
+from allweather.dashboard.studies import (
+    STATES,
+    CurrentStudy,
+    OpenStudy,
+    Snapshot,
+    StudyCache,
+    TrialNumber,
+    cache_of,
+    study_path,
+)
 from allweather.dashboard.tasks import CAPTIONS
 from allweather.errors import AllweatherError, InvalidInput, require
+from allweather.plots.axes import is_numeric
 from allweather.serialization.change_form import read_change
 from allweather.serialization.drafts import draft_spec
+from allweather.space.text import heading
 from allweather.storage.memory import require_name
 from allweather.storage.summary import find_study
 from allweather.study import Spec, Study, StudyLog
@@ -46,12 +57,95 @@ from allweather.trials import Trial
 from allweather.trials.table_form import TableForm
 
 router = APIRouter(include_in_schema=False)
-STUDIES = 50
+STUDIES_PER_PAGE = 50
 """Studies on a page."""
-PENDING = 20
+MAX_PENDING_FORMS = 20
 """Pending trials that are shown with a form."""
-VARIABLES = 8
+NEW_STUDY_VARIABLES = 8
 """Rows for variables in the form of a new study."""
+TRIALS_PER_PAGE = 25
+"""Rows of a page of the table of trials."""
+Number = Annotated[float | None, EMPTY]
+
+
+def from_query(kind: type[BaseModel]) -> Any:
+    """Return the dependency that reads the query string of a page, of which unknown parts are ignored."""
+
+    def read(request: Request) -> BaseModel:
+        return kind.model_validate(dict(request.query_params))
+
+    return Depends(read)
+
+
+class TrialFilter(BaseModel):
+    """Filter, order and page of the table of trials; an unknown state or column filters nothing out.
+
+    Example:
+        >>> trials = [Trial(0, {"order": 1.0}), Trial(1, {"order": 5.0})]
+        >>> [trial.number for trial in TrialFilter(variable="order", low=2).apply(trials)]
+        [1]
+        >>> [trial.number for trial in TrialFilter(sort="order").apply(trials)]
+        [0, 1]
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    state: Text = ""
+    variable: Text = ""
+    low: Number = None
+    high: Number = None
+    text: Text = ""
+    sort: Text = "-trial"
+    page: Annotated[int, Field(ge=1, le=10**6)] = 1
+
+    def apply(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Return the matching trials in the chosen order."""
+        newest_first = list(reversed(trials))
+        active = bool(self.state or self.text or self.variable)
+        found = [trial for trial in newest_first if self._matches(trial)] if active else newest_first
+        name = self.sort.removeprefix("-")
+        if self.sort == "-trial":
+            return found
+        known = [trial for trial in found if cells(trial).get(name) is not None]
+        known.sort(key=lambda trial: _sort_key(cells(trial)[name]), reverse=self.sort.startswith("-"))
+        return known + [trial for trial in found if cells(trial).get(name) is None]
+
+    def query(self, **changes: Any) -> str:
+        """Return the filter as a query string, with some fields changed."""
+        return urlencode({**self.model_dump(exclude_defaults=True, exclude_none=True), **changes})
+
+    def _matches(self, trial: Trial) -> bool:
+        if self.state and trial.state != self.state:
+            return False
+        row = cells(trial)
+        if self.text and not any(self.text.lower() in brief(each).lower() for each in row.values()):
+            return False
+        if not self.variable or (self.low is None and self.high is None):
+            return True
+        found = row.get(self.variable)
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        return isinstance(found, int | float) and low <= found <= high
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of the table of trials."""
+
+    trials: Sequence[Trial]
+    number: int
+    pages: int
+    total: int
+
+    @classmethod
+    def of(cls, trials: Sequence[Trial], chosen: TrialFilter) -> Page:
+        """Return the chosen page, or the last one if there are fewer."""
+        found = chosen.apply(trials)
+        pages = max(-(-len(found) // TRIALS_PER_PAGE), 1)
+        number = min(chosen.page, pages)
+        return cls(found[(number - 1) * TRIALS_PER_PAGE : number * TRIALS_PER_PAGE], number, pages, len(found))
+
+
 ChosenObjective = Annotated[ObjectiveChoice, from_query(ObjectiveChoice)]
 ChosenPolicy = Annotated[PolicyChoice, from_query(PolicyChoice)]
 ChosenTrials = Annotated[TrialFilter, from_query(TrialFilter)]
@@ -61,8 +155,8 @@ ChosenTrials = Annotated[TrialFilter, from_query(TrialFilter)]
 def studies(request: Request, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
     """List the studies of the database."""
     cache = cache_of(request)
-    summaries, total = cache.page(STUDIES, STUDIES * (page - 1))
-    pages = max(-(-total // STUDIES), 1)
+    summaries, total = cache.page(STUDIES_PER_PAGE, STUDIES_PER_PAGE * (page - 1))
+    pages = max(-(-total // STUDIES_PER_PAGE), 1)
     template = "_studies.html" if is_partial(request) else "studies.html"
     listed = [(each, cache.latest(each)) for each in summaries]
     values: dict[str, Any] = {"studies": listed, "total": total, "page": page, "pages": pages}
@@ -72,7 +166,7 @@ def studies(request: Request, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -
 @router.get("/new")
 def new(request: Request) -> Response:
     """Show the form of a new study."""
-    return render(request, "new.html", rows=VARIABLES, entered={}, detail=None)
+    return render(request, "new.html", rows=NEW_STUDY_VARIABLES, entered={}, detail=None)
 
 
 @router.post("/new")
@@ -81,7 +175,7 @@ async def create(request: Request, form: PostedForm) -> Response:
     try:
         name = await run_in_threadpool(lambda: _created(cache_of(request), form))
     except AllweatherError as error:
-        values: dict[str, Any] = {"rows": VARIABLES, "entered": form.fields, "detail": page_message(error)}
+        values: dict[str, Any] = {"rows": NEW_STUDY_VARIABLES, "entered": form.fields, "detail": page_message(error)}
         return render(request, "new.html", status_of(error), **values)
     return RedirectResponse(study_path(name), 303)
 
@@ -192,7 +286,7 @@ async def report(request: Request, study: CurrentStudy, choice: ChosenObjective)
 def revise(request: Request, study: CurrentStudy) -> Response:
     """Show the form that changes a study."""
     snapshot = study.snapshot()
-    fields = [Field.of("change", name, each, {}) for name, each in snapshot.log.space.variables.items()]
+    fields = [VariableField.of("change", name, each, {}) for name, each in snapshot.log.space.variables.items()]
     return render(request, "change.html", fields=fields, study=snapshot, **_objective(ObjectiveChoice(), snapshot))
 
 
@@ -277,7 +371,7 @@ def _objective(choice: ObjectiveChoice, snapshot: Snapshot) -> dict[str, Any]:
 def _created(cache: StudyCache, form: Form) -> str:
     """Create a study from a spec as text, or from the fields of the form, and return its name."""
     text = form.fields.get("spec", "")
-    spec = Spec.from_toml(text, "spec") if text.strip() else Spec(draft_spec(form.fields, VARIABLES), "study")
+    spec = Spec.from_toml(text, "spec") if text.strip() else Spec(draft_spec(form.fields, NEW_STUDY_VARIABLES), "study")
     name = spec.name or ""
     require_name(name)
     require(find_study(cache.database, name) is None, "name", "be new in this database", name)
@@ -288,10 +382,46 @@ def _created(cache: StudyCache, form: Form) -> str:
 def _pending(snapshot: Snapshot) -> dict[str, Any]:
     """Return template values of the pending trials, newest first."""
     found = snapshot.by_state.get("pending", [])[::-1]
-    forms = [TrialForm.of(snapshot.log, each) for each in found[:PENDING]]
-    return {"study": snapshot, "name": snapshot.name, "forms": forms, "further": len(found) - PENDING}
+    forms = [TrialForm.of(snapshot.log, each) for each in found[:MAX_PENDING_FORMS]]
+    return {"study": snapshot, "name": snapshot.name, "forms": forms, "further": len(found) - MAX_PENDING_FORMS}
 
 
 def _trial(study: OpenStudy, form: TrialForm) -> dict[str, Any]:
     """Return template values of a trial's page."""
     return {"name": study.name, "form": form, "events": study.journal.read(trial=form.trial.number)}
+
+
+def table_values(snapshot: Snapshot, chosen: TrialFilter) -> dict[str, Any]:
+    """Return template values of a page of the table of trials."""
+    variables = snapshot.log.space.variables
+    found = snapshot.by_state.get(chosen.state, []) if chosen.state else snapshot.history.trials
+    page = Page.of(found, chosen)
+    outcomes = snapshot.log.spec.outcome_names or ("value",)
+    columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), *outcomes]
+    text = ["trial", *(name for name, each in variables.items() if not is_numeric(each))]
+    return {
+        "study": snapshot,
+        "name": snapshot.name,
+        "columns": {name: heading(name, variables.get(name)) for name in columns},
+        "numeric": [each for each in columns if each not in text],
+        "states": STATES,
+        "chosen": chosen,
+        "page": page,
+        "rows": [(each, cells(each)) for each in page.trials],
+    }
+
+
+def cells(trial: Trial) -> Mapping[str, Any]:
+    """Return the cells of a trial's row by column."""
+    results = {name: _mean(each.values) for name, each in (trial.results or {}).items()}
+    own = {"trial": trial.number, "value": _mean(trial.values), "cost": trial.cost, **results}
+    return {**own, **(trial.context or {}), **trial.decision}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
+
+
+def _sort_key(value: Any) -> tuple[int, Any]:
+    """Sort numbers before text."""
+    return (0, value) if isinstance(value, int | float) else (1, str(value))

@@ -1,4 +1,4 @@
-"""What a path names, and responses: HTML from templates, downloads, and static files with versioned URLs."""
+"""Responses: HTML from templates, downloads, and static files with versioned URLs."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import quote, unquote
+from typing import Any
+from urllib.parse import quote
 
 import plotly
-from fastapi import APIRouter, Depends
-from fastapi import Path as PathParameter
+from fastapi import APIRouter
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from pydantic import BeforeValidator
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from allweather._utils.formatting import brief, clean, tame
 from allweather.dashboard.errors import TITLES, NotFound
-from allweather.dashboard.studies import OpenStudy, StudyCache
+from allweather.dashboard.studies import encode_segment
 from allweather.storage import Journal, export_lines
 from allweather.trials.history import History
 
 UNITS = (("day", 86400), ("hour", 3600), ("minute", 60))
-LINES = 500
+JOURNAL_LINES_PER_CHUNK = 500
 """Lines of a journal that are sent at a time."""
 STATIC = Path(__file__).parent / "static"
 OWN_FILES = ("allweather.css", "allweather.js", "mark.svg")
@@ -38,26 +36,6 @@ IMMUTABLE = "public, max-age=31536000, immutable"
 """Static URLs hold a version, so their content never changes."""
 MEDIA_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 static_router = APIRouter(prefix="/static", include_in_schema=False)
-
-
-def encode_segment(name: str) -> str:
-    """Return a study's name as one segment of a path; names of dots get a mark, since browsers resolve `..`.
-
-    Example:
-        >>> encode_segment("a/b?"), encode_segment("..")
-        ('a%2Fb%3F', '..;')
-    """
-    return quote(name, safe="") + (";" if set(name) == {"."} else "")
-
-
-def decode_segment(segment: str) -> str:
-    """Return the name that `encode_segment` encoded.
-
-    Example:
-        >>> [decode_segment(encode_segment(name)) for name in ("a/b?", "..", "100%", "x;")]
-        ['a/b?', '..', '100%', 'x;']
-    """
-    return unquote(segment.removesuffix(";"))
 
 
 def ago(moment: float, now: float | None = None) -> str:
@@ -183,7 +161,7 @@ def attachment(name: str, ending: str) -> str:
 
 
 def _chunks(lines: Iterator[str]) -> Iterator[str]:
-    while chunk := list(islice(lines, LINES)):
+    while chunk := list(islice(lines, JOURNAL_LINES_PER_CHUNK)):
         yield "".join(f"{line}\n" for line in chunk)
 
 
@@ -223,44 +201,7 @@ def _versioned(path: Path) -> str:
     return f"{path.stem}-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}{path.suffix}"
 
 
-def study_path(name: str) -> str:
-    """Return the path of a study's page.
-
-    Example:
-        >>> study_path("red wheat")
-        '/studies/red%20wheat'
-    """
-    return f"/studies/{encode_segment(name)}"
-
-
 def mark_changed(response: Response) -> Response:
     """Add the htmx event that refreshes the other parts of the page."""
     response.headers["hx-trigger"] = "study-changed"
     return response
-
-
-def cache_of(request: Request) -> StudyCache:
-    """Return the studies that this server shows."""
-    cache: StudyCache = request.app.state.studies
-    return cache
-
-
-def study_of(
-    request: Request,
-    name: Annotated[str, PathParameter(description="a study, percent-encoded", examples=["kiosk"])],
-) -> OpenStudy:
-    """Return the study that a path names."""
-    return cache_of(request).find(decode_segment(name))
-
-
-CurrentStudy = Annotated[OpenStudy, Depends(study_of)]
-
-
-def _digits(text: Any) -> Any:
-    """Refuse what Python reads as a whole number and nobody else does, such as 1_0."""
-    if isinstance(text, str) and not (text.isascii() and text.isdigit()):
-        raise ValueError("must be a whole number")
-    return text
-
-
-TrialNumber = Annotated[int, BeforeValidator(_digits), PathParameter(ge=0, le=10**9, description="the trial's number")]

@@ -1,22 +1,38 @@
-"""Schemas of the REST API: request bodies and responses."""
+"""Schemas: request bodies and responses of the REST API, and the objective in query strings of API and pages."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+)
 
-from allweather.dashboard.studies import Snapshot
+from allweather.distances import Distance
 from allweather.engine.recommendation import Recommendation
+from allweather.objectives import DRO, CVaR, Expectation, Objective, WorstCase
+from allweather.serialization.values import CODE, is_code
 from allweather.storage.summary import StudySummary
 from allweather.trials import Trial
 from allweather.trials.text import fields
 
-WHOLE = 2**53
+if TYPE_CHECKING:
+    from allweather.dashboard.studies import Snapshot
+
+MAX_EXACT_INTEGER = 2**53
 """The largest integer that JSON numbers represent exactly."""
 Cell = (
     StrictBool
-    | Annotated[StrictInt, Field(ge=-WHOLE, le=WHOLE)]
+    | Annotated[StrictInt, Field(ge=-MAX_EXACT_INTEGER, le=MAX_EXACT_INTEGER)]
     | Annotated[StrictFloat, Field(allow_inf_nan=False)]
     | Annotated[StrictStr, Field(max_length=1000)]
 )
@@ -27,6 +43,25 @@ Row = Annotated[dict[Name, Cell], Field(max_length=200)]
 TableRow = Annotated[dict[Name, Cell | None], Field(max_length=200)]
 """Cells by column."""
 Outcome = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=-1e150, le=1e150)]
+EMPTY = BeforeValidator(lambda text: None if text == "" else text)
+"""Reads an empty field of a form as None."""
+Text = Annotated[str, Field(max_length=200)]
+OBJECTIVES = {
+    "own": "the study's own objective",
+    "expectation": "mean outcome",
+    "worst-case": "outcome in the worst context",
+    "dro": "worst mean outcome under a shift of the context distribution (DRO)",
+    "cvar": "mean of the worst outcomes (CVaR)",
+}
+DISTANCES = {
+    "tv": "total variation",
+    "chi2": "chi-squared",
+    "kl": "Kullback-Leibler",
+    "mmd": "maximum mean discrepancy",
+    "wasserstein": "Wasserstein",
+}
+SLIDER_MAX = {"tv": 2.0, "chi2": 2.0, "kl": 2.0, "mmd": 1.0, "wasserstein": 0.5}
+"""Largest radius of the slider, by distance; the number field accepts larger ones."""
 
 
 class Model(BaseModel):
@@ -269,3 +304,128 @@ class FigureOut(Model):
     title: str
     says: str = Field(description="caption: what the figure shows")
     figure: dict[str, Any] = Field(description="`data` and `layout` for Plotly")
+
+
+class ObjectiveChoice(BaseModel):
+    """An objective by name, with its distance and radius or its level.
+
+    Example:
+        >>> ObjectiveChoice(objective="dro", distance="tv", radius=0.3).part()
+        DRO(distance=TotalVariation(radius=0.3))
+        >>> print(ObjectiveChoice(objective="cvar", level=0.1).describe())
+        mean of the worst 10% of outcomes
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    objective: Annotated[
+        Literal["own", "expectation", "worst-case", "dro", "cvar"],
+        Field(description="the objective; `own` is the study's own"),
+    ] = "own"
+    distance: Annotated[
+        Literal["tv", "chi2", "kl", "mmd", "wasserstein"],
+        Field(description="for `dro`: the distance between context distributions"),
+    ] = "tv"
+    radius: Annotated[
+        float, Field(ge=0, le=1000, allow_inf_nan=False, description="for `dro`: the radius of the ambiguity set")
+    ] = 0.2
+    level: Annotated[
+        float, Field(gt=0, le=1, allow_inf_nan=False, description="for `cvar`: the fraction of worst outcomes")
+    ] = 0.2
+    tolerance: Annotated[
+        Annotated[float, Field(gt=0, le=1e150, allow_inf_nan=False)] | None,
+        EMPTY,
+        Field(description="also return the range of each variable in which the objective is worse by at most this"),
+    ] = None
+
+    def part(self) -> Objective | None:
+        """Return the objective; None for the study's own."""
+        if self.objective == "dro":
+            return DRO(Distance.named(self.distance)(self.radius))
+        if self.objective == "cvar":
+            return CVaR(self.level)
+        plain = {"expectation": Expectation, "worst-case": WorstCase}
+        return plain[self.objective]() if self.objective in plain else None
+
+    def describe(self) -> str:
+        """Return the objective as text."""
+        if self.objective == "dro":
+            within = f"shifts by up to {self.radius:g} in {DISTANCES[self.distance]}"
+            return f"worst mean outcome if the context distribution {within}"
+        if self.objective == "cvar":
+            return f"mean of the worst {100 * self.level:.3g}% of outcomes"
+        return OBJECTIVES[self.objective]
+
+    @property
+    def key(self) -> tuple[str | float, ...]:
+        """Equal for choices of equal objectives: parameters that the objective does not use are left out."""
+        extra = {"dro": (self.distance, self.radius), "cvar": (self.level,)}
+        return (self.objective, *extra.get(self.objective, ()))
+
+
+class PolicyChoice(ObjectiveChoice):
+    """An objective, and the context variable that is known before the decision."""
+
+    by: Annotated[Text, Field(description="for a policy: the context variable that is known; the first by default")] = (
+        ""
+    )
+
+
+class FigureChoice(PolicyChoice):
+    """An objective, the context variable of a policy, and the number of columns of a figure."""
+
+    columns: Annotated[int, Field(ge=1, le=3, description="panels side by side, at most")] = 2
+
+
+def own_choice(spec: Mapping[str, Any] | None) -> ObjectiveChoice | None:
+    """Return the objective of a spec as a choice, where it can be expressed as one.
+
+    Example:
+        >>> own_choice({"objective": {"name": "dro", "distance": {"name": "kl", "radius": 0.1}}})
+        ObjectiveChoice(objective='dro', distance='kl', radius=0.1, level=0.2, tolerance=None)
+        >>> own_choice({"method": "wdrbo"}) is None
+        True
+    """
+    part = (spec or {}).get("objective")
+    table: dict[str, Any] = {"name": part} if isinstance(part, str) else dict(part or {})
+    inner = table["distance"] if isinstance(table.get("distance"), dict) else {}
+    name = {"total-variation": "tv", "chi-squared": "chi2"}.get(inner.get("name", ""), inner.get("name"))
+    settings = {"distance": name, "radius": inner.get("radius"), "level": table.get("level")}
+    given = {"objective": table.get("name"), **{key: each for key, each in settings.items() if each is not None}}
+    plain = not set(inner) - {"name", "radius"} and not set(table) - {"name", "distance", "level"}
+    try:
+        return ObjectiveChoice.model_validate(given, strict=True) if plain and table else None
+    except ValidationError:
+        return None
+
+
+def describe_objective(spec: Mapping[str, Any] | None) -> str:
+    """Return the objective of a spec, as text.
+
+    Example:
+        >>> describe_objective({"objective": {"name": "dro", "distance": {"name": "tv", "radius": 0.2}}})
+        'worst mean outcome if the context distribution shifts by up to 0.2 in total variation'
+        >>> describe_objective({"method": "wdrbo", "objective": {"name": "mean-variance", "penalty": 0.5}})
+        'method wdrbo, mean-variance (penalty 0.5)'
+        >>> describe_objective({})
+        'mean outcome (default)'
+    """
+    if spec and "outcomes" in spec:
+        return "; ".join(f"{name}: {_describe_part(each)}" for name, each in spec["outcomes"].items())
+    choice = own_choice(spec)
+    if choice is not None and spec and "method" not in spec:
+        return choice.describe()
+    parts = [f"method {_describe_part(spec['method'])}"] if spec and "method" in spec else []
+    parts += [_describe_part(spec["objective"])] if spec and "objective" in spec else []
+    published = (spec or {}).get("goal") == "published"
+    usual = "worst mean outcome within a radius that decreases with the number of contexts"
+    return ", ".join(parts) or f"{usual if published else 'mean outcome'} (default)"
+
+
+def _describe_part(part: Any) -> str:
+    if not isinstance(part, Mapping):
+        return str(part)
+    if is_code(part):
+        return str(part[CODE])
+    settings = ", ".join(f"{key} {_describe_part(value)}" for key, value in part.items() if key != "name")
+    return f"{part.get('name', '')} ({settings})" if settings else str(part.get("name", ""))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import hmac
 import logging
 import re
 import signal
@@ -20,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from allweather._utils.logs import set_up_logs
-from allweather._utils.machine import ip_address, open_files, without_port
+from allweather._utils.machine import ip_address, without_port
 from allweather.dashboard.auth import CREATE_TOKEN, User
 from allweather.dashboard.tasks import is_computing
 from allweather.errors import InvalidInput, require, require_count, require_number
@@ -30,16 +28,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("allweather")
 HEADER_SECONDS = 15.0
-"""Seconds for the headers of a request to arrive."""
-CONNECTIONS = 256
-"""Connections that are open at once, at most."""
-REFUSED = (
-    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\nconnection: close\r\ncontent-length: 0\r\n"
-    b"content-security-policy: default-src 'none'\r\nx-content-type-options: nosniff\r\n\r\n"
-)
+"""Seconds for the headers of a connection's first request to arrive."""
+MAX_CONNECTIONS = 256
+"""Connections or requests that are open at once; further requests are answered with 503."""
 PREFIX = re.compile(r"(?!/(studies|new|api|static|login|logout|health)(/|$))(/[A-Za-z0-9._~-]*[A-Za-z0-9_~-])+")
 """A path of letters and digits that cannot be confused with one of the server's own."""
-GRACE = 2
+SHUTDOWN_SECONDS = 2
 """Seconds for open requests to finish when the server shuts down."""
 
 
@@ -107,13 +101,13 @@ class ServerConfig:
     @property
     def guarded(self) -> bool:
         """Whether requests need a token."""
-        return self.token is not None or bool(self.users)
+        return bool(self.accounts)
 
-    def user(self, token: str) -> User | None:
-        """Return who has a token; None if nobody has it. The comparison takes constant time."""
-        shared = [] if self.token is None else [User("", self.token)]
-        found = [each for each in (*shared, *self.users) if hmac.compare_digest(token.encode(), each.token.encode())]
-        return found[0] if found else None
+    @property
+    def accounts(self) -> tuple[User, ...]:
+        """All who have a token: whoever has the shared one, and the users."""
+        shared = () if self.token is None else (User("", self.token),)
+        return (*shared, *self.users)
 
     @property
     def local(self) -> bool:
@@ -189,57 +183,29 @@ def uvicorn_config(app: FastAPI) -> uvicorn.Config:
     common: dict[str, Any] = {
         "log_level": "warning",
         "ws": "none",
-        "timeout_graceful_shutdown": GRACE,
+        "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
+        "limit_concurrency": MAX_CONNECTIONS,
         "server_header": False,
     }
     common |= files if config.certificate else {}
     common |= {"log_config": None} if config.json_log else {}
-    return uvicorn.Config(app, http=LimitedProtocol, **common)
+    return uvicorn.Config(app, http=TimedProtocol, **common)
 
 
-class LimitedProtocol(H11Protocol):
-    """HTTP with a time limit for the headers of a request, and a limit of connections."""
+class TimedProtocol(H11Protocol):
+    """HTTP that closes a connection whose first request does not arrive in time.
 
-    _timer: asyncio.TimerHandle | None = None
-    _refused = False
+    uvicorn itself closes connections that are idle after a request, and waits for the first one without limit.
+    """
 
     def connection_made(self, transport: Any) -> None:
-        """Accept a connection, unless there are too many."""
-        self._refused = len(self.connections) >= min(CONNECTIONS, open_files() // 4)
-        if self._refused:
-            transport.write(REFUSED)
-            transport.close()
-            return
+        """Accept a connection."""
         super().connection_made(transport)
-        self._expect_headers()
+        self.loop.call_later(HEADER_SECONDS, self._close_unused)
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
-        self._stop_timer()
-        if not self._refused:
-            super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Receive a part of a request, whose headers must be complete in time."""
-        if self._refused:
-            return
-        before = self.cycle
-        if self._timer is None and (before is None or before.response_complete):
-            self._expect_headers()
-        super().data_received(data)
-        if self.cycle is not before:
-            self._stop_timer()
-
-    def eof_received(self) -> None:
-        """Leave the end of input to the connection's end."""
-
-    def _expect_headers(self) -> None:
-        self._timer = self.loop.call_later(HEADER_SECONDS, self.transport.close)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def _close_unused(self) -> None:
+        if self.cycle is None:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):

@@ -1,24 +1,25 @@
-"""The cache of open studies: each journal is read once, and then followed by reading only newer events."""
+"""The cache of open studies: each journal is read once, then followed; and the studies and trials that paths name."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+from urllib.parse import quote, unquote
 
+from cachetools import LRUCache, cached
+from fastapi import Depends, Path
+from pydantic import BeforeValidator
 from starlette.requests import Request
 
-from allweather._utils.cache import ResultCache
 from allweather._utils.machine import total_memory
 from allweather.dashboard.errors import NotFound
-from allweather.dashboard.filters import STATES, FigureChoice, ObjectiveChoice, PolicyChoice, describe_objective
+from allweather.dashboard.schemas import FigureChoice, ObjectiveChoice, PolicyChoice, describe_objective
 from allweather.dashboard.tasks import Advice, Figure, Slots, TaskQueue, draw, policy, recommend
 from allweather.engine.check import FEWEST
 from allweather.engine.policy import Policy
-from allweather.plots import STUDY_FIGURES
-from allweather.plots.applicable import absent_figures
+from allweather.plots import STUDY_FIGURES, absent_figures
 from allweather.plots.report import report_html
 from allweather.space.text import describe
 from allweather.storage import Database
@@ -29,13 +30,14 @@ from allweather.trials import Trial
 from allweather.trials.history import History
 
 Result = TypeVar("Result")
-OPEN_STUDIES = 32
+MAX_OPEN_STUDIES = 32
 """Studies that are kept open."""
-RESULTS = 64
+MAX_RESULTS_PER_STUDY = 64
 """Recommendations and figures that are kept per study."""
 FIGURES = (*STUDY_FIGURES, "policy")
 CERTAIN = "best outcome; no variable is uncertain"
 """The objective of a study without contexts."""
+STATES = ("pending", "complete", "failed", "expired", "withdrawn")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,8 @@ class OpenStudy:
 
     def __init__(self, journal: SharedJournal, key: StudyKey, slots: Slots) -> None:
         self.journal, self.key = journal, key
-        self._opening, self._results = threading.Lock(), ResultCache(RESULTS)
+        self._opening, self._caching = threading.Lock(), threading.Lock()
+        self._results = LRUCache[Hashable, Any](MAX_RESULTS_PER_STUDY)
         self._log: StudyLog | None = None
         self._gate, memory = slots.ask, (slots.memory, lambda: self.snapshot().outcomes)
         self._asking = TaskQueue(self._load, memory=memory)
@@ -230,7 +233,7 @@ class OpenStudy:
 
     def _cached(self, task: Callable[[Study], Result], key: Hashable) -> Callable[[Study], Result]:
         """Return a task that reuses its result until the study changes."""
-        return lambda study: self._results.find((key, self.journal.last), lambda: task(study))
+        return cached(self._results, lambda study: (key, self.journal.last), self._caching)(task)
 
 
 class StudyCache:
@@ -245,7 +248,7 @@ class StudyCache:
     def __init__(self, url: str, memory: float | None = None, computations: int = 1) -> None:
         self.url, self.database = url, Database(url)
         self._slots = Slots(computations, total_memory() / 2 if memory is None else memory)
-        self._open, self._lock = OrderedDict[str, OpenStudy](), threading.Lock()
+        self._open, self._lock = LRUCache[str, OpenStudy](MAX_OPEN_STUDIES), threading.Lock()
 
     def find(self, name: str) -> OpenStudy:
         """Return the study of this name; one that was deleted and created again is opened again."""
@@ -257,9 +260,6 @@ class StudyCache:
             if found is None or found.key != key:
                 journal = SharedJournal(self.database, key.id, name)
                 found = self._open[name] = OpenStudy(journal, key, self._slots)
-            self._open.move_to_end(name)
-            while len(self._open) > OPEN_STUDIES:
-                self._open.popitem(last=False)
         return found
 
     def page(self, limit: int, offset: int) -> tuple[list[StudySummary], int]:
@@ -277,3 +277,60 @@ class StudyCache:
         with self._lock:
             for study in self._open.values():
                 study.cancel()
+
+
+def encode_segment(name: str) -> str:
+    """Return a study's name as one segment of a path; names of dots get a mark, since browsers resolve `..`.
+
+    Example:
+        >>> encode_segment("a/b?"), encode_segment("..")
+        ('a%2Fb%3F', '..;')
+    """
+    return quote(name, safe="") + (";" if set(name) == {"."} else "")
+
+
+def decode_segment(segment: str) -> str:
+    """Return the name that `encode_segment` encoded.
+
+    Example:
+        >>> [decode_segment(encode_segment(name)) for name in ("a/b?", "..", "100%", "x;")]
+        ['a/b?', '..', '100%', 'x;']
+    """
+    return unquote(segment.removesuffix(";"))
+
+
+def study_path(name: str) -> str:
+    """Return the path of a study's page.
+
+    Example:
+        >>> study_path("red wheat")
+        '/studies/red%20wheat'
+    """
+    return f"/studies/{encode_segment(name)}"
+
+
+def cache_of(request: Request) -> StudyCache:
+    """Return the studies that this server shows."""
+    cache: StudyCache = request.app.state.studies
+    return cache
+
+
+def study_of(
+    request: Request,
+    name: Annotated[str, Path(description="a study, percent-encoded", examples=["kiosk"])],
+) -> OpenStudy:
+    """Return the study that a path names."""
+    return cache_of(request).find(decode_segment(name))
+
+
+CurrentStudy = Annotated[OpenStudy, Depends(study_of)]
+
+
+def _digits(text: Any) -> Any:
+    """Refuse what Python reads as a whole number and nobody else does, such as 1_0."""
+    if isinstance(text, str) and not (text.isascii() and text.isdigit()):
+        raise ValueError("must be a whole number")
+    return text
+
+
+TrialNumber = Annotated[int, BeforeValidator(_digits), Path(ge=0, le=10**9, description="the trial's number")]

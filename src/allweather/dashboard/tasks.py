@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from allweather import plots
 from allweather.dashboard.errors import Busy, TooLarge
-from allweather.dashboard.filters import FigureChoice, ObjectiveChoice, PolicyChoice
+from allweather.dashboard.schemas import FigureChoice, ObjectiveChoice, PolicyChoice
 from allweather.engine.policy import Policy
 from allweather.engine.recommendation import Recommendation
 from allweather.plots.labels import objective_label
@@ -25,13 +25,13 @@ from allweather.study import Study
 
 Opened = TypeVar("Opened")
 Result = TypeVar("Result")
-THREAD = "allweather-task"
-WAITING = 16
+THREAD_NAME = "allweather-task"
+MAX_WAITING_REQUESTS = 16
 """Requests that may wait for the tasks of one kind on one study; further ones are answered with 503."""
-FIXED_MEMORY, PAIR_MEMORY, OUTCOME_MEMORY, EXACT = 200e6, 150.0, 1e5, 2000
+FIXED_MEMORY, PAIR_MEMORY, OUTCOME_MEMORY, EXACT_OUTCOMES = 200e6, 150.0, 1e5, 2000
 """Bytes that a computation needs, for each pair of outcomes while the model is exact, and for each beyond: with 2,000,
 5,000 and 20,000 outcomes a whole process had peaks of 0.92, 1.1 and 2.3 GiB (`python -m benchmarks trials`)."""
-SHORT = 500
+MAX_SHORT_OUTCOMES = 500
 """Outcomes up to which computations are short: these do not wait for longer ones."""
 EXPECTATION = ObjectiveChoice(objective="expectation")
 
@@ -77,7 +77,7 @@ def memory_needed(outcomes: int) -> float:
         >>> round(memory_needed(2000) / 1e9, 1)
         0.8
     """
-    pairs, beyond = min(outcomes, EXACT) ** 2, max(outcomes - EXACT, 0)
+    pairs, beyond = min(outcomes, EXACT_OUTCOMES) ** 2, max(outcomes - EXACT_OUTCOMES, 0)
     return FIXED_MEMORY + PAIR_MEMORY * pairs + OUTCOME_MEMORY * beyond
 
 
@@ -89,7 +89,7 @@ class KindSlots:
 
     def of(self, outcomes: int) -> asyncio.Semaphore:
         """Return the slots of a task on so many outcomes."""
-        return self._short if outcomes <= SHORT else self._long
+        return self._short if outcomes <= MAX_SHORT_OUTCOMES else self._long
 
 
 class Slots:
@@ -147,7 +147,7 @@ class TaskQueue(Generic[Opened]):
                     self._opened = self._load()
                 return task(self._opened)
 
-        if self._waiting >= WAITING:
+        if self._waiting >= MAX_WAITING_REQUESTS:
             raise Busy(f"{self._waiting} requests wait for this study already: try again later")
         self._waiting += 1
         try:
@@ -200,13 +200,13 @@ def _in_thread(compute: Callable[[], Result]) -> asyncio.Future[Result]:
         except RuntimeError:  # the event loop was closed meanwhile
             return
 
-    threading.Thread(target=target, daemon=True, name=THREAD).start()
+    threading.Thread(target=target, daemon=True, name=THREAD_NAME).start()
     return future
 
 
 def is_computing() -> bool:
     """Return whether a task is running in this process."""
-    return any(thread.name == THREAD for thread in threading.enumerate())
+    return any(thread.name == THREAD_NAME for thread in threading.enumerate())
 
 
 CAPTIONS = {
@@ -215,7 +215,7 @@ CAPTIONS = {
     "profile": "Objective versus each decision variable.",
     "slices": "Posterior mean and credible band of the outcome.",
     "progress": "Objective of the recommendation versus number of trials.",
-    "frontier": "Objective versus cost.",
+    "control_sets": "Objective versus cost.",
     "feasibility": "Probability that each limit is kept, versus each decision variable.",
     "limits": "How each limit holds under a shift of the context distribution.",
     "front": "Trade-offs between objectives.",

@@ -13,17 +13,21 @@ from torch import Tensor
 from allweather._utils.registry import Named
 from allweather._utils.tensors import ROUNDING, as_tensor, crossing, with_gradient
 from allweather.contexts import Reference, fitted
-from allweather.distances.cutting_planes import touching
 from allweather.errors import InvalidInput, require, require_number
 from allweather.schedules import Custom, Progress, Schedule
 
 Ceiling = Callable[[Tensor], Tensor]
+WorstAt = tuple[Tensor, Tensor, Tensor]
 Radius = float | Schedule | Callable[[int], float]
 
-EXTREME = 2.0**200
-"""Rows whose values range over more than this, or less than its inverse, are scaled before their squares are taken."""
-AT_ONCE = 16
-"""Times as many decisions are solved at a time on other devices than the CPU, whose caches need not hold them."""
+EXTREME_RANGE = 2.0**200
+"""Rows with a larger range of values, or one below its inverse, are scaled: their squares would overflow."""
+DEVICE_BLOCK_FACTOR = 16
+"""Blocks are this many times larger on other devices than the CPU: they need not fit in its cache."""
+MAX_CUTS = 60
+"""Tangents of one search at most; ten are the rule, and where rounding limits it more do not help."""
+GUESS_OFFSET = 0.03
+"""Relative distance from a guess at which a search begins, on both sides."""
 
 
 class Worst(NamedTuple):
@@ -100,7 +104,7 @@ class Distance(Named, ABC):
         values, reference = fitted(values, reference, f"{type(self).__name__}.worst_case")
         leading, n = values.shape[:-1], values.shape[-1]
         flat = values.reshape(-1, n)
-        rows = self._rows(n) * (1 if flat.device.type == "cpu" else AT_ONCE)
+        rows = self._rows(n) * (1 if flat.device.type == "cpu" else DEVICE_BLOCK_FACTOR)
         radii = self._radius_for(leading, radius).to(flat.device)
         scale = _extreme_scale(flat.detach())
         scaled = flat if scale is None else flat / scale / scale
@@ -266,8 +270,56 @@ def _extreme_scale(values: Tensor) -> Tensor | None:  # (b, n)
     """The root (b, 1) of what to divide each row by, a power of two; None where no row's range is extreme."""
     low, high = values.aminmax(dim=-1, keepdim=True)
     half = high / 2 - low / 2
-    extreme = (half > 0) & ((half > EXTREME) | (half < 1 / EXTREME))
+    extreme = (half > 0) & ((half > EXTREME_RANGE) | (half < 1 / EXTREME_RANGE))
     if not bool(extreme.any()):
         return None
     exponent = torch.frexp(half).exponent.to(values.dtype)
     return torch.where(extreme, (exponent / 2).floor(), 0.0).exp2()
+
+
+def touching(
+    worst_at: Callable[[Tensor], WorstAt],
+    mean: Tensor,
+    lowest: Tensor,
+    reach: Tensor,
+    target: float,
+    guess: Tensor | None = None,
+) -> Tensor:
+    """The radius (b,) where the loss below the target per unit of radius is largest, by cutting planes.
+
+    v is convex, so it lies above its tangents. The best radius is between one whose tangent starts above the target
+    and one whose tangent starts below it, and no radius loses more than where the two tangents meet: that one is tried
+    next, in turn with the one at which the tangent would start at the target if starts fell on a straight line.
+
+    Args:
+        worst_at: the value v, its slope and the weights of the worst case within radii (b,).
+        mean: (b,) v at radius 0, above the target.
+        lowest: (b,) v from `reach` on, below the target.
+        reach: (b,).
+        target: of the loss.
+        guess: (b,) a radius next to the best one, on both sides of which the search begins.
+    """
+    ends, starts = (torch.zeros_like(reach), reach), (mean, lowest)  # of the tangents: where they touch, and at 0
+    slopes = worst_at(torch.zeros_like(reach))[1], torch.zeros_like(lowest)
+    best, most = reach.clone(), (target - lowest) / reach
+    for cut in range(MAX_CUTS):
+        radius = ((starts[0] - starts[1]) / (slopes[1] - slopes[0])).nan_to_num(nan=1.0).clamp(1e-300)
+        radius = torch.minimum(radius, reach)
+        limit = (target - starts[1]) / radius - slopes[1]
+        if bool((limit - most <= 1e-12 * limit).all()):
+            break
+        if guess is not None and cut < 2:
+            radius = torch.minimum(guess * (1 + GUESS_OFFSET if cut else 1 - GUESS_OFFSET), reach)
+        elif cut % 2:  # where v is smooth a straight line through both starts is closer
+            share = (starts[0] - target) / (starts[0] - starts[1])
+            radius = torch.where(starts[1] < target, ends[0] + share * (ends[1] - ends[0]), radius)
+        value, slope, _ = worst_at(radius)
+        loss, start = (target - value) / radius, value - radius * slope
+        best, most = torch.where(loss > most, radius, best), torch.maximum(loss, most)
+        above = start > target
+        new = radius, start, slope
+        (ends, starts, slopes) = (
+            (torch.where(above, fresh, old[0]), torch.where(above, old[1], fresh))
+            for fresh, old in zip(new, (ends, starts, slopes), strict=True)
+        )
+    return best

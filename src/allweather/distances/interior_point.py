@@ -1,69 +1,55 @@
-"""A primal-dual interior point method for many linear functions over one kernel ball.
+"""Mehrotra's predictor and corrector: one step of a primal-dual interior point method for a batch of convex programs.
 
-All decisions move together. On the way each decision's support is guessed; on the right support the answer has a closed
-form, and a decision leaves the batch once its duality gap proves the guess right.
+Nocedal and Wright (2006), algorithm 16.4. A program has slacks and their multipliers, all positive, and solves its own
+Newton system, which is factorised once for both directions of a step. Arrays may be torch's or NumPy's.
 """
 
 from __future__ import annotations
 
-import torch
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
 from torch import Tensor
 
-from allweather.distances.interior_state import State
-from allweather.distances.mmd_ball import KernelBall
-from allweather.distances.mmd_few import TOLERANCE, FewContexts, worth_few
-from allweather.errors import AllweatherError
-
-ITERATIONS = 100
+Array = TypeVar("Array", Tensor, np.ndarray)
 
 
-def minimise(
-    ball: KernelBall,
-    values: Tensor,  # (b, n), between 0 and 1 in each row
-    p: Tensor,  # (b, n)
-    radius: Tensor,  # (b, 1)
-) -> tuple[Tensor, Tensor]:
-    """The worst q (b, n), and the multiplier (b, 1) of half the squared norm."""
-    if not worth_few(values):
-        return _on_all(ball, values, p, radius)
-    few = FewContexts(ball, values, p, radius)
-    few.solve()
-    rows = (~few.solved).nonzero().squeeze(-1)
-    if len(rows):
-        few.q[rows], few.multiplier[rows] = _on_all(ball, values[rows], p[rows], radius[rows])
-    return few.q, few.multiplier
+class Direction(Protocol):
+    """A Newton direction."""
+
+    @property
+    def longest(self) -> Any:
+        """The longest step (b, 1) that keeps slacks and multipliers positive."""
 
 
-def _on_all(ball: KernelBall, values: Tensor, p: Tensor, radius: Tensor) -> tuple[Tensor, Tensor]:
-    """The same with all contexts from the start to the end."""
-    q, multiplier = torch.empty_like(values), torch.empty_like(radius)
-    rows, all_p = torch.arange(len(values), device=values.device), p
-    state = State.start(ball, values, p, radius)
-    for _ in range(ITERATIONS):
-        step = state.newton(ball)
-        ahead = state.moved(step)
-        if not bool(torch.isfinite(ahead.q).all()):  # limited by rounding: return what was reached
-            break
-        state, trial = ahead, step.promising(ball)
-        if not len(trial):
-            continue
-        face = ball.face(step.support[trial], state.values[trial], p[trial], state.radius[trial])
-        answer = face.worst(p[trial])
-        exact = ball.duality_gap(*answer, state.values[trial], p[trial], state.radius[trial]) < TOLERANCE
-        done = (exact | (step.gap[trial] < 1e-10)).squeeze(-1)
-        finished = rows[trial[done]]
-        q[finished] = torch.where(exact, answer[0], state.q[trial])[done]
-        multiplier[finished] = torch.where(exact, answer[1], state.multiplier[trial])[done]
-        left = torch.ones_like(rows, dtype=torch.bool).index_fill_(0, trial[done], False).nonzero().squeeze(-1)
-        if not len(left):
-            return q, multiplier
-        rows, state, p = rows[left], state.only(left), p[left]
-    if len(values) > 1:  # the whole batch shares a rank, which may not suit these few
-        for row in rows.split(len(rows) if len(rows) < len(values) else 1):
-            q[row], multiplier[row] = _on_all(ball, values[row], all_p[row], radius[row])
-        return q, multiplier
-    # As accurate as rounding allows; the duality gap tells whether that is enough.
-    nearest = state.q / state.q.sum(-1, keepdim=True)
-    if bool((ball.duality_gap(nearest, state.multiplier, values, p, radius) > 1e-4).any()):
-        raise AllweatherError("MMD: the interior point method left a decision unsolved")
-    return nearest, state.multiplier
+Move = TypeVar("Move", bound=Direction)
+
+
+class Newton(Protocol[Array, Move]):
+    """A factorised Newton system at an interior point."""
+
+    gap: Array
+    """(b, 1) The sum of the products of slacks and multipliers."""
+    pairs: int
+    """How many products there are."""
+
+    def direction(self, centring: Array | None = None, guess: Move | None = None) -> Move:
+        """The predictor; or the corrector to products of the size `centring` (b, 1), given the predictor."""
+
+    def gap_after(self, direction: Move, size: Array) -> Array:
+        """The gap (b, 1) after a step of this size (b, 1)."""
+
+
+def predictor_corrector(newton: Newton[Array, Move], least: float, share: float) -> tuple[Move, Move, Array]:
+    """The predictor, the corrector and the size (b, 1) of the step along the corrector.
+
+    Args:
+        newton: the system to solve.
+        least: the smallest ratio of gaps that centring expects of a step.
+        share: of the longest step that is taken.
+    """
+    guess = newton.direction()
+    after = newton.gap_after(guess, guess.longest.clip(max=1))
+    centring = (after / newton.gap).clip(least, 1) ** 3 * newton.gap / newton.pairs
+    move = newton.direction(centring, guess)
+    return guess, move, (share * move.longest).clip(max=1)

@@ -2,8 +2,8 @@
 
 from allweather.engine.check import Check
 from allweather.engine.engine import Engine
-from allweather.engine.plan import Plan, Situation
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.engine.recommendation import Recommendation
+from allweather.engine.situation import Plan, Situation
 
 __all__ = ["Check", "Engine", "Outlook", "Plan", "Recommendation", "Situation"]

@@ -7,9 +7,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from allweather._utils.warm_starts import warm_starts
 from allweather.acquisition import Belief
-from allweather.acquisition.optimize import Search
-from allweather.distances.mmd_supports import warm_starts
+from allweather.acquisition.objective_ucb import mean_score
+from allweather.acquisition.optimize import Best, Search
+from allweather.engine.condensed import Expected
 from allweather.engine.gain import sampled_functions, sampled_objectives
 from allweather.engine.objective_draws import draws_to_compare
 from allweather.engine.screening import leading_medians, tangent_values
@@ -25,6 +27,19 @@ MARGIN = 0.25
 """Another decision is recommended if its median is higher by this share of the first one's standard deviation."""
 STEPS = (0.1, 0.03)
 """Standard deviations of the steps around the best of them, in the unit cube."""
+
+
+def best_expected(belief: Belief, search: Search) -> Best:
+    """Return the decision whose objective is best under the posterior mean.
+
+    Args:
+        belief: what is known about the function and the context.
+        search: the legal decisions.
+    """
+    rough = belief.rough() if belief.objective.slow else None
+    if rough is None:
+        return search.best(mean_score(belief) or belief.expected, belief.generator, belief.incumbents(16))
+    return search.best(Expected(belief, rough), belief.generator, rough.incumbents(16))
 
 
 def likely_best(belief: Belief, first: Tensor, search: Search) -> Tensor:

@@ -1,253 +1,431 @@
-"""From a history to the next decision."""
+"""From a history to the next decision and to what is believed: the one engine, over control sets and outcomes.
+
+    history -> posteriors (one per outcome) -> belief per side -> score -> search -> offer per side -> rule -> plan
+
+A study without control has one side, one with a single outcome one belief. What differs between sides (variables,
+search, cost) and between outcomes (objective, surrogate, sign, limit) is data of `Side` and `Outcome`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol
 
-import numpy as np
-import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from allweather._utils.timing import Stopwatch
-from allweather.acquisition import Belief, ContextRule
-from allweather.acquisition.objective_ucb import mean_score
-from allweather.acquisition.optimize import Best, Search
-from allweather.contexts import Conditional, ContextModel, Forecast, Independent, LearnedModel, MeanBox, Reference
-from allweather.contexts.conditional import real_columns
+from allweather.acquisition import Acquisition, Belief, ContextRule, ExpectedImprovement
+from allweather.acquisition.joint import JointBelief
+from allweather.acquisition.limits import uncertainty
+from allweather.contexts import Ignored
+from allweather.engine.batch import keep_apart
+from allweather.engine.beliefs import Beliefs
 from allweather.engine.check import Check, check_model
-from allweather.engine.choice import likely_best, promising
-from allweather.engine.condensed import Expected
-from allweather.engine.pending import condition_on_pending, keep_apart
-from allweather.engine.plan import Plan, Situation
-from allweather.engine.posterior_view import Outlook
-from allweather.errors import require
-from allweather.methods.composition import Parts
-from allweather.methods.goals import PUBLISHED
-from allweather.objectives import Expectation, Objective
-from allweather.schedules import Progress
-from allweather.surrogates import Posterior
-from allweather.surrogates.observations import Observations
+from allweather.engine.choice import best_expected, likely_best, promising
+from allweather.engine.feasible import best_feasible, surely_feasible
+from allweather.engine.initial_design import initial_plan, spread_out
+from allweather.engine.outlook import Outlook, best_by_cost
+from allweather.engine.sides import Side, make_sides
+from allweather.engine.situation import Plan, Situation
+from allweather.errors import InvalidInput, require
+from allweather.methods.composition import Composition
+from allweather.methods.control import BestValue, Control, ControlSet, CostAdaptive, Ledger, Rule
+from allweather.methods.control.rules import Offer, SideBelief
+from allweather.methods.goals import PUBLISHED, RECOMMENDATION
+from allweather.objectives import Objective, Outcome
+from allweather.space import Space
+from allweather.space.constraints import LinearConstraint
+from allweather.surrogates import Posterior, Surrogate
+from allweather.trials import Trial
 from allweather.trials.history import History
 
-ASK, DESIGN, RECOMMEND = range(3)
-"""Independent streams of random numbers."""
-VIEWS = 3
+RECENT_OUTLOOKS = 3
 """Outlooks that are kept: a report needs that of the study, that of means, and one of the past at a time."""
+FEWEST_INITIAL = 5
+"""Decisions that are spread over the space before surrogates are used, at least, if nothing else is said."""
+
+
+class Described(Protocol):
+    """What a study is, as far as decisions depend on it (`study.Spec`)."""
+
+    @property
+    def space(self) -> Space:
+        """The variables."""
+
+    @property
+    def composition(self) -> Composition:
+        """The parts of the method."""
+
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """What is wanted of each outcome."""
+
+    @property
+    def control(self) -> Control | None:
+        """Sets of variables that can be controlled, where all decisions are not free."""
+
+    @property
+    def constraints(self) -> tuple[LinearConstraint, ...]:
+        """What every decision must meet."""
+
+    @property
+    def candidates(self) -> Any:
+        """The only decisions, if not all."""
+
+    @property
+    def initial(self) -> int | None:
+        """How many decisions are spread over the space before surrogates are used."""
+
+    @property
+    def seed(self) -> int:
+        """Of all random numbers."""
+
+    @property
+    def cautious(self) -> float | None:
+        """The probability with which every decision asked for keeps all limits, where it must."""
 
 
 @dataclass(eq=False)
 class Engine:
-    """The parts of a study, bound to its space; stateless but for the cache of its last fit."""
+    """The parts of a study, bound to its space; stateless but for caches of the last fits and outlooks."""
 
-    parts: Parts
-    search: Search
+    beliefs: Beliefs
+    """From a history to what is believed."""
+    rule: Rule
+    """Which side is chosen."""
+    budget: float | None
     initial: int
-    seed: int
-    device: str = "cpu"
-    """Where the surrogate and the objective are computed; context models and random numbers are the CPU's."""
-    watch: Stopwatch = field(default_factory=Stopwatch)
-    _fitted: tuple[tuple[int, int | None], Posterior] | None = None
-    """The last version of a history that was fitted, and its posterior: a cache that can be computed again."""
-    _viewed: list[tuple[tuple[int, int | None], Objective | None, Outlook]] = field(default_factory=list)
-    """The last outlooks, with the version of the history and the objective asked for: a cache, too."""
+    """Decisions that are spread over the space before surrogates are used."""
+    _recent: list[tuple[tuple[int, int | None], Objective | None, Outlook]] = field(default_factory=list)
+    """The last outlooks, with the version of the history and the objective asked for."""
+
+    @classmethod
+    def of(cls, spec: Described, device: str = "cpu") -> Engine:
+        """Return the engine of a study; what does not fit together is refused.
+
+        Args:
+            spec: what the study is.
+            device: Torch device; not stored.
+        """
+        space, control, outcomes = spec.space, spec.control, spec.outcomes
+        composition = _with_acquisition(spec)
+        _check_composition(composition, space, control)
+        candidates = None if spec.candidates is None else space.decisions.encode(spec.candidates)
+        sides = make_sides(composition, space, outcomes, control, spec.constraints, candidates, device)
+        if control is None:
+            surrogates = {name: parts.surrogate for name, parts in sides[0].parts.items()}
+        else:
+            surrogates = _of_all_variables(composition, space, outcomes)
+        columns = space.decisions.columns + space.contexts.columns
+        beliefs = Beliefs(sides, outcomes, surrogates, spec.seed, device, spec.cautious)
+        rule = BestValue() if control is None else control.rule or composition.rule or CostAdaptive()
+        initial = max(FEWEST_INITIAL, columns + 1) if spec.initial is None else spec.initial
+        made = cls(beliefs, rule, None if control is None else control.budget, initial)
+        _check_outcomes(made)
+        return made
 
     def __repr__(self) -> str:
-        parts = self.parts
-        return ", ".join(repr(part) for part in (parts.context, parts.objective, parts.acquisition))
+        parts = self.sides[0].main
+        wanted = [outcome.describe(name) for name, outcome in self.outcomes.items()]
+        objectives = repr(parts.objective) if len(wanted) == 1 else "; ".join(wanted)
+        found = f"{parts.context!r}, {objectives}, {parts.acquisition!r}"
+        if self.sides[0].only:
+            return found
+        sets = ", ".join(repr(side.control) for side in self.sides)
+        return f"{sets}, {self.rule!r}, budget {self.budget}, {found}"
 
-    def kinds(self) -> list[str]:
-        """Return the names of the parts that a stored study must be resumed with."""
-        return [type(part).__name__ for part in (self.parts.objective, self.parts.acquisition)]
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """One for each control set; the only one without control."""
+        return self.beliefs.sides
 
-    def part_kinds(self) -> dict[str, str]:
-        """Return the kinds of the other parts, which a study that stores them must be resumed with."""
-        distance = getattr(self.parts.objective, "distance", None)
-        given = {"context": self.parts.context, "surrogate": self.parts.surrogate, "distance": distance}
-        return {name: "" if part is None else type(part).__name__ for name, part in given.items()}
+    @property
+    def outcomes(self) -> Mapping[str, Outcome]:
+        """What is wanted of each outcome."""
+        return self.beliefs.outcomes
+
+    @property
+    def seed(self) -> int:
+        """Of all random numbers."""
+        return self.beliefs.seed
+
+    @property
+    def watch(self) -> Stopwatch:
+        """Seconds by stage of the last computation."""
+        return self.beliefs.watch
+
+    @property
+    def acquisition(self) -> Acquisition:
+        """How decisions are scored."""
+        return self.sides[0].main.acquisition
+
+    @property
+    def simulator(self) -> ContextRule | None:
+        """How contexts are chosen, where they can be."""
+        return next((side.main.simulator for side in self.sides if side.main.simulator is not None), None)
+
+    @property
+    def left(self) -> list[tuple[str, ...]] | None:
+        """The variables that each control set leaves; None without control."""
+        return None if self.sides[0].only else [side.left for side in self.sides]
+
+    @property
+    def wanted(self) -> list[str]:
+        """The outcomes that are maximized or minimized."""
+        return [name for name, outcome in self.outcomes.items() if not outcome.constrains]
+
+    def ledger(self, history: History) -> Ledger:
+        """Return the trials and costs so far; past data were free."""
+        played = [(trial.decision, trial.cost) for trial in history.trials if trial.asked and trial.cost is not None]
+        lowest = 0.0
+        if not self.sides[0].only:
+            name = self.wanted[0]
+            values = history.of_outcome(name, self.outcomes[name].sign).observations.values
+            lowest = float(values.min()) if len(values) else 0.0
+        return Ledger.of([side.control for side in self.sides], self.budget, played, lowest)
+
+    def propose(
+        self, history: History, count: int, situation: Situation, same_context: bool = False, where: str = "Study.ask"
+    ) -> list[Trial]:
+        """Return the next trials of a history, each given those before it as pending.
+
+        Args:
+            history: the trials so far.
+            count: how many trials to propose.
+            situation: what is known about the coming context.
+            same_context: whether they are one occasion.
+            where: what errors call it.
+        """
+        alone = not same_context or self.simulator is None or situation.context is not None
+        remedy = "give the context: `ask(n, context=..., same_context=True)`"
+        said = "not be given where contexts are chosen, one for each trial"
+        require(alone, f"{where}(same_context=...)", said, same_context, remedy)
+        occasion, trials = f"ask {len(history.trials)}" if same_context else None, list[Trial]()
+        for _ in range(count):
+            trials.append(self.decide(history, situation).trial(history, situation.context, occasion))
+            history = history.asked(trials[-1])
+        return trials
 
     def decide(self, history: History, situation: Situation) -> Plan:
-        """Return the next decision, and the hyperparameters it was chosen with."""
-        if len(history.complete) < self.initial:
-            asked = sum(trial.asked for trial in history.trials)
-            plan = Plan.of(history.space, self.design(max(self.initial, asked + 1))[asked])
-            rule = self.parts.simulator
-            return plan if rule is None else self.within_law(plan, history, situation, rule)
-        generator = self.generator(ASK, len(history.trials))
-        belief = self.belief(history, self.posterior(history), self.parts, generator, situation)
-        belief = replace(belief, chooses=self.parts.simulator is not None)
-        fitted = belief.surrogate.hyperparameters
-        reference = self._pending_reference(belief, situation).to("cpu")
-        pending, failed = (each.to(self.device) for each in history.unresolved(reference, belief.generator))
-        belief = condition_on_pending(belief, pending, failed)
-        if self.parts.acquisition.uses_field:
-            with self.watch("factorise"):
-                _ = belief.field
-        if self.parts.acquisition.compares:
-            belief = replace(belief, compared=promising(belief, self.search, self.best_expected(belief).decision))
-        with self.watch("maximise"):
-            score = self.parts.acquisition.build(belief)
-            decision = self.search.best(score, belief.generator).decision
-            if self.parts.simulator is not None:  # the same decision may be tried again in another context
-                place = self.parts.simulator.choose(belief, decision)
-                point, chosen = belief.reference.points[place], self.parts.simulator.chosen(history.space)
-                return Plan.of(history.space, decision, fitted).within(history.space, point, chosen)
-            waiting = pending[:, : len(decision)]
-            return Plan.of(history.space, keep_apart(decision, waiting, score, self.search, belief.generator), fitted)
+        """Return the next decision: a side, values for its variables, and the hyperparameters it was chosen with.
 
-    def design(self, n: int) -> Tensor:
-        """Return the first `n` decisions (n, d_x) of the initial design."""
-        return self.search.sample(n, self.generator(DESIGN, 0))
-
-    def outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
-        """Return the posterior view, with the decision whose objective is best under the posterior.
-
-        Published methods recommend by the posterior mean function. Reports and pages ask
-        for the same view several times: the last ones are kept.
+        Args:
+            history: the trials so far.
+            situation: what is known about the coming context.
         """
-        for version, asked, view in self._viewed if situation == Situation() else ():
+        ledger, begins = self.ledger(history), len(history.complete) < self.initial
+        known = {} if begins and self.beliefs.cautious is None else self.beliefs.known(history)
+        if not any(name in known for name in self.wanted):
+            return self._designed(ledger, history, situation)
+        learned = self.beliefs.learned(history)
+        sides = self._sides(self.rule.eligible(ledger))
+        joints = self.beliefs.to_ask(history, learned, situation, sides)
+        choices = [self._choice(side, joint) for side, joint in zip(sides, joints, strict=True)]
+        hopeful = [each for each in choices if each.joint.hopeful()] if len(choices) > 1 else choices
+        with self.watch("maximise"):
+            offer = self.rule.choose(hopeful or choices, self.acquisition, ledger)
+            place = next(place for place, each in enumerate(choices) if each.control == offer.control)
+            plan = self._settled(sides[place], offer, choices[place].joint, history)
+        fits = {name: learned.posteriors[name].hyperparameters for name in learned.posteriors}
+        return replace(plan, fits={name: fits.get(name) for name in self.outcomes})
+
+    def design(self, n: int, side: int = 0) -> Tensor:
+        """Return the first `n` decisions (n, d_x) of the initial design of a side.
+
+        Args:
+            n: how many.
+            side: its place.
+        """
+        return spread_out(self.sides[side], n, self.beliefs)
+
+    def outlook(
+        self, history: History, situation: Situation, objective: Objective | None = None, where: str = "Study.recommend"
+    ) -> Outlook:
+        """Return the posterior view, with the decision that looks best, and the best of every control set by cost.
+
+        Reports and pages ask for the same view several times: the last ones are kept.
+
+        Args:
+            history: the trials so far, or an earlier part of them.
+            situation: what is known about the coming context.
+            objective: another objective than the study's.
+            where: what errors call it.
+        """
+        known = self.beliefs.known(history)
+        lacking = [name for name in self.outcomes if name not in known]
+        several = "context and value of every outcome" if len(self.outcomes) > 1 else "context and value"
+        of = f" of {lacking[0]}" if lacking and len(self.outcomes) > 1 else ""
+        if lacking:
+            raise InvalidInput(f"needs at least one complete trial ({several}), got none{of}", where=f"{where}()")
+        fits = objective is None or isinstance(objective, Objective)
+        require(fits, f"{where}(objective=...)", "be an objective such as Expectation()", objective)
+        for version, asked, view in self._recent if situation.empty else ():
             if version == history.version and _same(asked, objective):
                 return view
         view = self._outlook(history, situation, objective)
-        if situation == Situation():
-            self._viewed = [(history.version, objective, view), *self._viewed[: VIEWS - 1]]
+        if situation.empty:
+            self._recent = [(history.version, objective, view), *self._recent[: RECENT_OUTLOOKS - 1]]
         return view
 
-    def _outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
-        parts = self.parts if objective is None else replace(self.parts, objective=objective.facing(history.sign))
-        generator = self.generator(RECOMMEND, history.revision)
-        posterior = self.posterior(history)
-        belief = self.belief(history, posterior, parts, generator, situation)
-        belief = replace(belief, averaged=self.averaged(history, posterior))
-        best, limits = self.best_expected(belief).decision, self.search.constraints
-        if self.parts.goal != PUBLISHED:
-            best = likely_best(belief, best, self.search)
-        return Outlook(history.space, history.sign, belief, best, constraints=limits)
+    def check(self, history: History, outcome: str | None = None, where: str = "Study.check") -> Check:
+        """Return how well the surrogate of an outcome predicts values that it has not seen.
 
-    def best_expected(self, belief: Belief) -> Best:
-        """Return the decision whose objective is best under the posterior mean."""
+        Args:
+            history: the trials so far.
+            outcome: one of several outcomes; by default the first that is maximized or minimized.
+            where: what errors call it.
+        """
+        name = self.wanted[0] if outcome is None else outcome
+        require(name in self.outcomes, f"{where}(outcome=...)", f"be one of {list(self.outcomes)}", outcome)
+        past = self.beliefs.known(history).get(name)
+        if past is None:
+            raise InvalidInput(f"needs at least one complete trial, got none of {name}", where=f"{where}()")
+        posterior, side = self.beliefs.posterior(past, name), self.sides[0]
+        space = side.space if side.only else Space(**dict(past.space.joint))
+        found = check_model(space, posterior, self.beliefs.data(past), past.sign)
+        if found is None:
+            problem = "needs a `GP` surrogate, whose leave-one-out predictions are known"
+            raise InvalidInput(problem, where=f"{where}()")
+        return found
+
+    def joint_beliefs(self, history: History, situation: Situation | None = None) -> list[JointBelief]:
+        """Return what is believed under each side where a trial is asked for.
+
+        Args:
+            history: the trials so far, at least one of them complete.
+            situation: what is known about the coming context.
+        """
+        return self.beliefs.to_ask(history, self.beliefs.learned(history), situation or Situation(), self.sides)
+
+    def posterior(self, history: History, outcome: str | None = None) -> Posterior:
+        """Return the fitted surrogate of an outcome, of the first if no other is named.
+
+        Args:
+            history: the trials so far.
+            outcome: its name.
+        """
+        name = self.wanted[0] if outcome is None else outcome
+        return self.beliefs.posterior(history.of_outcome(name, self.outcomes[name].sign), name)
+
+    def _sides(self, controls: list[ControlSet]) -> list[Side]:
+        return [side for control in controls for side in self.sides if side.control == control]
+
+    def _designed(self, ledger: Ledger, history: History, situation: Situation) -> Plan:
+        """Return a decision of the initial design, over the cheapest sides in turn."""
+        if self.beliefs.cautious is not None:
+            problem = "needs results of at least one trial, since a first decision cannot be known to keep the limits"
+            remedy = "add one that keeps them with `study.add(...)`"
+            raise InvalidInput(problem, where="Study(cautious=...)", remedy=remedy)
+        return initial_plan(self._sides(ledger.affordable), history, situation, self.beliefs, self.initial)
+
+    def _choice(self, side: Side, joint: JointBelief) -> SideBelief:
+        """Return what a rule chooses from: the belief under a side, and the search for its best decision."""
+        if self.acquisition.uses_field:
+            with self.watch("factorise"):
+                _ = [belief.field for belief in joint.objectives]
+        if self.acquisition.compares:
+            compared = [promising(each, side.search, self._best(side, each)) for each in joint.objectives]
+            objectives = [
+                replace(belief, compared=others) for belief, others in zip(joint.objectives, compared, strict=True)
+            ]
+            joint = replace(joint, objectives=tuple(objectives))
+        settle = None if joint.cautious is None else partial(surely_feasible, joint, side.search)
+        return SideBelief(side.control, joint, side.search, settle)
+
+    def _best(self, side: Side, belief: Belief) -> Tensor:
         with self.watch("factorise"):
             _ = belief.field
         with self.watch("maximise"):
-            rough = belief.rough() if belief.objective.slow else None
-            if rough is None:
-                score = mean_score(belief) or belief.expected
-                return self.search.best(score, belief.generator, belief.incumbents(16))
-            return self.search.best(Expected(belief, rough), belief.generator, rough.incumbents(16))
+            return best_expected(belief, side.search).decision
 
-    def belief(
-        self, history: History, posterior: Posterior, parts: Parts, generator: Generator, situation: Situation
-    ) -> Belief:
-        """Return everything known after a history, as the acquisition sees it.
+    def _settled(self, side: Side, offer: Offer, joint: JointBelief, history: History) -> Plan:
+        """Return the plan of an offer: in a context that is chosen, or apart from decisions that are pending."""
+        decision, rule = offer.decision, side.main.simulator
+        if rule is not None:  # the same decision may be tried again in another context
+            beliefs = [*joint.objectives, *(limit.belief for limit in joint.limits)]
+            doubtful = max(beliefs, key=lambda each: uncertainty(each, decision)) if beliefs[1:] else beliefs[0]
+            point = doubtful.reference.points[rule.choose(doubtful, decision)]
+            return side.plan(decision).within(side.space, point, rule.chosen(side.space))
+        if joint.cautious is None and offer.function is not None:
+            rows = [trial.decision for trial in history.trials if trial.state == "pending" and side.decided(trial)]
+            waiting = side.space.decisions.encode(rows, outside=bool(history.changes)).to(decision.device)
+            decision = keep_apart(decision, waiting, offer.function, side.search, joint.generator)
+        return side.plan(decision)
 
-        Args:
-            history: the trials so far.
-            posterior: what the surrogate learned from them.
-            parts: the parts to use, the engine's own or others.
-            generator: the only source of randomness.
-            situation: what is known about the coming context.
-        """
-        observations, step = self.observations(history), max(len(history.complete), 1)
-        with self.watch("reference"):
-            if situation.context is None or parts.context is None:
-                model = parts.context_model(situation.forecast)
-                if model is not None and situation.known is not None:
-                    model = Conditional(model, situation.known, real_columns(history.space.contexts))
-                given = situation.forecast if situation.known is None else model
-                reference = parts.reference(observations, step, generator, given)
-            else:  # the context is certain: the objective is the outcome itself
-                model, reference = None, Reference(situation.context, torch.ones(1, dtype=torch.float64))
-                parts = replace(parts, objective=Expectation())
-        progress = Progress(
-            step=step,
-            decision_dim=history.space.decisions.columns,
-            context_dim=max(history.space.contexts.columns, 1),
-            information_gain=posterior.information_gain,
-            contexts=len(reference.points),
-            context_kernel=posterior.context_kernel,
-        )
-        simulated = self.parts.simulator is not None and len(observations.seen) > 0
-        seen = len(observations.seen) if simulated else history.contexts_seen
-        learned = replace(progress, step=max(seen, 1))  # radii shrink with the number of contexts seen
-        reference, observations = reference.to(self.device), observations.to(self.device)
-        return Belief(posterior, reference, parts.objective.at(learned), observations, progress, generator, model)
-
-    def _pending_reference(self, belief: Belief, situation: Situation) -> Reference:
-        """Return the reference that contexts of pending trials are drawn from: a forecast concerns this trial only."""
-        if situation == Situation() or self.parts.context is None or isinstance(self.parts.context, Forecast):
-            return belief.reference
-        return self.parts.reference(belief.observations, belief.step, belief.generator)
-
-    def posterior(self, history: History) -> Posterior:
-        """Return the fitted surrogate; a fit that an earlier trial recorded is reused as it was."""
-        if self._fitted is not None and self._fitted[0] == history.version:
-            return self._fitted[1]
-        surrogate = self.parts.surrogate
-        last = next((trial for trial in reversed(history.newest) if trial.fitted is not None), None)
-        with self.watch("fit"):
-            if last is not None and last.fitted is not None and last.revision == history.revision:
-                posterior = surrogate.resume(self._data(history), last.fitted)
+    def _outlook(self, history: History, situation: Situation, objective: Objective | None) -> Outlook:
+        learned = self.beliefs.learned(history)
+        averaged, views = self.beliefs.averaged(learned), []
+        for side in self.sides:
+            number = history.revision
+            found = self.beliefs.to_recommend(side, learned, averaged, situation, number, objective)
+            joint, probability = self.beliefs.joint(found), 1.0
+            if len(self.outcomes) == 1:
+                best = self._best(side, joint.main)
+                if side.main.goal != PUBLISHED:
+                    best = likely_best(joint.main, best, side.search)
             else:
-                posterior = surrogate.fit(self._data(history), None if last is None else last.fitted)
-        self._fitted = (history.version, posterior)
-        return posterior
-
-    def check(self, history: History) -> Check | None:
-        """Return how well the surrogate predicts outcomes that it has not seen, or None where it cannot tell."""
-        return check_model(self.parts.space, self.posterior(history), self._data(history), history.sign)
-
-    def averaged(self, history: History, posterior: Posterior) -> Posterior:
-        """Return the posterior averaged over hyperparameters, which intervals are drawn from."""
-        with self.watch("fit"):
-            return self.parts.surrogate.averaged(self._data(history), posterior)
-
-    def wary(self, history: History, posterior: Posterior, level: float) -> Posterior:
-        """Return the posterior that says which decisions are safe."""
-        with self.watch("fit"):
-            return self.parts.surrogate.wary(self._data(history), posterior, level)
-
-    def _data(self, history: History) -> Observations:
-        return self.observations(history).to(self.device)
-
-    def within_law(self, plan: Plan, history: History, situation: Situation, rule: ContextRule) -> Plan:
-        """Return a plan of the initial design of a simulator: its context is drawn from the law.
-
-        Args:
-            plan: the decision.
-            history: the trials so far.
-            situation: what is known about the coming context.
-            rule: that chooses contexts.
-        """
-        generator = self.generator(ASK, len(history.trials))
-        reference = self.parts.reference(self.observations(history), 1, generator, situation.forecast)
-        place = torch.multinomial(reference.weights, 1, generator=generator)[0]
-        return plan.within(history.space, reference.points[place], rule.chosen(history.space))
-
-    def observations(self, history: History) -> Observations:
-        """Return the outcomes of a history, and the contexts that the law is learned from."""
-        found = history.observations.without_contexts() if self.parts.context is None else history.observations
-        rule = self.parts.simulator
-        if rule is None:
-            return found
-        # Contexts that were chosen say nothing about their law.
-        seen = history.natural_contexts(rule.chosen(history.space))
-        if not isinstance(self.parts.context, Independent):  # which takes each variable alone
-            seen = seen[~seen.isnan().any(1)]
-        _require_contexts(self.parts.context, seen)
-        return replace(found, seen=seen)
-
-    def generator(self, stream: int, number: int) -> Generator:
-        """Return random numbers that depend on the seed and the place in the study only."""
-        state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
-        return torch.Generator().manual_seed(int(state) % 2**63)
+                with self.watch("maximise"):
+                    best, probability = best_feasible(joint, side.search)
+            view = Outlook.of(side.space, self.outcomes, found, joint, side.search, best, probability)
+            views.append(view if side.only else replace(view, control=side.control.variables, cost=side.cost))
+        return views[0] if self.sides[0].only else best_by_cost(views, list(history.space.variables))
 
 
-def _require_contexts(model: ContextModel | None, seen: Tensor) -> None:
-    """Refuse to learn a law from no contexts (t, d_c) at all."""
-    parts = model.split(seen) if isinstance(model, Independent) else [(model, seen)]
-    lacking = any(isinstance(each, LearnedModel | MeanBox) and not len(rows) for each, rows in parts)
-    remedy = "call `study.observe_contexts(table)`, or give the law: Known(...), Finite(rows) or Uniform()"
-    where = "Study(simulator=...)"
-    require(not lacking, where, "know contexts that occurred, to learn their law from", "none", remedy)
+def _of_all_variables(composition: Composition, space: Space, outcomes: Mapping[str, Outcome]) -> dict[str, Surrogate]:
+    """The surrogate of each outcome on all variables, which does not depend on how control sets split them."""
+    everything = Space(**dict(space.joint))
+    plain = replace(composition, context=None, objective=None, simulator=None)
+    found = {}
+    for name, outcome in outcomes.items():
+        surrogate = (
+            plain.with_parts(surrogate=outcome.surrogate).on(everything, outcome.sign, controlled=True).surrogate
+        )
+        found[name] = surrogate
+    return found
+
+
+def _with_acquisition(spec: Described) -> Composition:
+    """Return a study's composition with the acquisition for one objective with limits, where its user leaves it open.
+
+    Where only the recommendation counts, that is expected improvement: optimism about objective and limits costs less
+    on the way, but may stay on the first island of feasible decisions that it finds (`python -m benchmarks
+    constraints`). Cautious studies and objectives whose worst cases take long keep the default of their goal.
+    """
+    composition, outcomes = spec.composition, spec.outcomes
+    wanted = [outcome for outcome in outcomes.values() if not outcome.constrains]
+    open_ = spec.cautious is None and composition.acquisition is None and composition.goal == RECOMMENDATION
+    measure = wanted[0].measure
+    if open_ and len(wanted) == 1 < len(outcomes) and measure is not None and not measure.slow:
+        return composition.with_parts(acquisition=ExpectedImprovement())
+    return composition
+
+
+def _check_composition(composition: Composition, space: Space, control: Control | None) -> None:
+    """Refuse parts that do not go together."""
+    fits = control is None or isinstance(control, Control)
+    require(fits, "Study(control=...)", "be a Control of sets and their costs", control)
+    needless = control is None and composition.rule is not None
+    require(not needless, "Study(control=...)", "be given with a method that chooses among control sets", None)
+    noise = control is not None and isinstance(composition.context, Ignored)
+    said = "not ignore what control sets leave: one surrogate of all variables serves all sets"
+    require(not noise, "Study(context=...)", said, composition.context)
+    if composition.simulator is None:
+        return
+    where, has_contexts = "Study(simulator=...)", control is not None or len(space.contexts) > 0
+    require(has_contexts, where, "be given with contexts, which it chooses", composition.simulator)
+    remedy = "use Known(...) with its law, or leave it out and call `study.observe_contexts(table)`"
+    used = not isinstance(composition.context, Ignored)
+    require(used, "Study(context=...)", "not ignore the contexts that a simulator chooses", composition.context, remedy)
+
+
+def _check_outcomes(engine: Engine) -> None:
+    """Refuse an acquisition that needs more objectives, or caution without limits."""
+    wanted = engine.wanted
+    engine.acquisition.check_objectives(len(wanted))
+    limited = engine.beliefs.cautious is None or len(wanted) < len(engine.outcomes)
+    require(limited, "Study(cautious=...)", "come with AtLeast or AtMost outcomes", engine.beliefs.cautious)
 
 
 def _same(one: Objective | None, other: Objective | None) -> bool:

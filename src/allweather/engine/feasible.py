@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Belief, Score
-from allweather.acquisition.constrained import (
+from allweather.acquisition.joint import (
     JointBelief,
     kept_by,
     likely_feasible,
@@ -20,6 +20,7 @@ from allweather.acquisition.optimize import Search
 from allweather.engine.condensed import Expected
 from allweather.engine.interval import independent_draws, tail_share
 from allweather.engine.objective_draws import DRAWS, laws_for, objective_draws
+from allweather.methods.control.rules import Settled
 
 CONFIDENCE = 0.9
 """A decision is believed feasible if it keeps all limits with this probability."""
@@ -146,18 +147,18 @@ def feasible_draws(joint: JointBelief, decisions: Tensor) -> Tensor:
     return fits
 
 
-def surely_feasible(joint: JointBelief, decision: Tensor, search: Search) -> Tensor:
+def surely_feasible(joint: JointBelief, search: Search, decision: Tensor) -> Settled:
     """Return the decision (d_x,) if it keeps all limits with the stated probability; else one that does.
 
     It is the last that does on the way from the decision that is most likely feasible; or that one itself.
 
     Args:
         joint: what is known about all outcomes, with the probability.
-        decision: what the acquisition chose.
         search: the legal decisions.
+        decision: what the acquisition chose.
     """
     if bool(_sure(joint, decision[None])[1]):
-        return decision
+        return Settled(decision, True)
     likely = likely_feasible(joint.limits)
     tried = _leading(likely, search.permitted(joint.tried()), 8)
     surest = search.best(likely, joint.generator, tried).decision
@@ -166,8 +167,8 @@ def surely_feasible(joint: JointBelief, decision: Tensor, search: Search) -> Ten
     offered = torch.cat([between, surest[None], tried])
     probability, sure = _sure(joint, offered)
     if not bool(sure.any()):
-        return offered[int(probability.argmax())]
-    return offered[int(sure.double().argmax())]
+        return Settled(offered[int(probability.argmax())], False)
+    return Settled(offered[int(sure.double().argmax())], True)
 
 
 def _sure(joint: JointBelief, decisions: Tensor) -> tuple[Tensor, Tensor]:

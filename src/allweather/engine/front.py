@@ -11,11 +11,10 @@ import torch
 from torch import Generator, Tensor
 
 from allweather._utils.timing import one_thread
-from allweather.acquisition.constrained import penalised, scalarised
+from allweather.acquisition.joint import penalised, scalarised
 from allweather.acquisition.scalarisation import random_weights
 from allweather.engine.feasible import CONFIDENCE, WIDTHS, best_feasible, expected_score, feasible_draws
-from allweather.engine.outcomes_view import OutcomesOutlook
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook, best_by_cost
 from allweather.errors import is_number, require
 
 if TYPE_CHECKING:
@@ -38,26 +37,33 @@ def front_of(view: Outlook) -> pd.DataFrame:
     import pandas as pd
 
     seen = require_objectives(view, "Study.front()")
+    tables = [_front_under(each) for each in seen.by_control or (seen,)]
+    table = pd.concat(tables, ignore_index=True)
+    if "feasible" in table and (table["feasible"] >= CONFIDENCE).any():
+        table = table[table["feasible"] >= CONFIDENCE]
+    scores = np.stack([seen.views[name].objective_sign * table[name].to_numpy() for name in seen.wanted], -1)
+    return table[~dominated(scores)].drop_duplicates().sort_values(seen.wanted[0], ignore_index=True)
+
+
+def _front_under(seen: Outlook) -> pd.DataFrame:
+    """Decisions on offer with their objectives; with control sets, those of one set."""
+    import pandas as pd
+
     assert seen.joint is not None
     decisions = _offered(seen)
     feasible = feasible_draws(seen.joint, decisions).double().mean(0).cpu().numpy()
     if seen.limits and (feasible >= CONFIDENCE).any():
         decisions, feasible = decisions[torch.from_numpy(feasible >= CONFIDENCE)], feasible[feasible >= CONFIDENCE]
     rows = seen.space.decisions.decode(decisions)
-    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in seen.space.decisions}
-    scores = []
+    columns: dict[str, Any] = {"control": ", ".join(seen.control), "cost": seen.cost} if seen.control else {}
+    columns |= {name: [row[name] for row in rows] for name in seen.space.decisions}
     for name in seen.wanted:
         low, middle, high = seen.views[name].objectives(rows)
         columns |= {name: middle, f"{name} low": low, f"{name} high": high}
-        scores.append(seen.views[name].objective_sign * middle)
-    table = pd.DataFrame(columns | ({"feasible": feasible} if seen.limits else {}))
-    kept = table[~dominated(np.stack(scores, -1))].drop_duplicates()
-    return kept.sort_values(seen.wanted[0], ignore_index=True)
+    return pd.DataFrame(columns | ({"feasible": feasible} if seen.limits else {}))
 
 
-def weigh(
-    view: Outlook, weights: Mapping[str, float] | None, point: Mapping[str, float] | None = None
-) -> OutcomesOutlook:
+def weigh(view: Outlook, weights: Mapping[str, float] | None, point: Mapping[str, float] | None = None) -> Outlook:
     """Return the view with the decision that is best for some weights of the objectives, or for a reference point.
 
     Args:
@@ -68,10 +74,17 @@ def weigh(
     seen = require_objectives(view, f"Study.recommend({'weights' if point is None else 'reference_point'}=...)")
     shares = None if weights is None else _shares(seen, weights)
     levels = None if point is None else _point(seen, point, "Study.recommend(reference_point=...)")
-    assert seen.joint is not None
-    assert seen.search is not None
-    chosen = best_feasible(seen.joint, seen.search, shares, levels).decision
-    return replace(seen, chosen=chosen, views={name: replace(each, chosen=chosen) for name, each in seen.views.items()})
+    weighed = [_weighed(each, shares, levels) for each in seen.by_control or (seen,)]
+    return best_by_cost(weighed, [*seen.space.decisions, *seen.space.contexts]) if seen.by_control else weighed[0]
+
+
+def _weighed(view: Outlook, shares: Tensor | None, levels: Tensor | None) -> Outlook:
+    """The view under one control set, with the decision that is best for some weights or a reference point."""
+    assert view.joint is not None
+    assert view.search is not None
+    chosen, probability = best_feasible(view.joint, view.search, shares, levels)
+    views = {name: replace(each, chosen=chosen) for name, each in view.views.items()}
+    return replace(view, chosen=chosen, probability=probability, views=views)
 
 
 def hypervolume_of(view: Outlook, point: Mapping[str, float]) -> float:
@@ -91,7 +104,7 @@ def hypervolume_of(view: Outlook, point: Mapping[str, float]) -> float:
     return float(Hypervolume(least).compute(torch.from_numpy(np.stack(columns, -1))))
 
 
-def _shares(view: OutcomesOutlook, weights: Mapping[str, float]) -> Tensor:
+def _shares(view: Outlook, weights: Mapping[str, float]) -> Tensor:
     """Weights (m,) that sum to 1."""
     where = "Study.recommend(weights=...)"
     _require_named(view, weights, where)
@@ -101,7 +114,7 @@ def _shares(view: OutcomesOutlook, weights: Mapping[str, float]) -> Tensor:
     return shares / shares.sum()
 
 
-def _point(view: OutcomesOutlook, point: Mapping[str, float], where: str) -> Tensor:
+def _point(view: Outlook, point: Mapping[str, float], where: str) -> Tensor:
     """A reference point (m,) in the direction in which larger is better."""
     _require_named(view, point, where)
     fits = all(is_number(each) and np.isfinite(each) for each in point.values())
@@ -110,7 +123,7 @@ def _point(view: OutcomesOutlook, point: Mapping[str, float], where: str) -> Ten
     return torch.tensor(found, dtype=torch.float64)
 
 
-def _require_named(view: OutcomesOutlook, given: Mapping[str, float], where: str) -> None:
+def _require_named(view: Outlook, given: Mapping[str, float], where: str) -> None:
     named = isinstance(given, Mapping) and set(given) == set(view.wanted)
     require(named, where, f"give a number for each of {', '.join(view.wanted)}", given)
 
@@ -127,21 +140,20 @@ def dominated(scores: np.ndarray) -> np.ndarray:
     return np.asarray(np.any(no_worse & better, axis=1))
 
 
-def require_objectives(view: Outlook, where: str) -> OutcomesOutlook:
+def require_objectives(view: Outlook, where: str) -> Outlook:
     """Return the view of several outcomes; refuse one without several objectives.
 
     Args:
         view: of a study.
         where: what errors call it.
     """
-    several = isinstance(view, OutcomesOutlook) and len(view.wanted) > 1
+    several = len(view.wanted) > 1
     wanted = "be of a study with several outcomes to maximize or minimize"
     require(several, where, wanted, "one objective", "give `Study(outcomes=...)` two or more of them")
-    assert isinstance(view, OutcomesOutlook)
     return view
 
 
-def _offered(view: OutcomesOutlook) -> Tensor:
+def _offered(view: Outlook) -> Tensor:
     """Decisions (k, d_x): those tried, and the best ones for some scalarisations."""
     joint, search = view.joint, view.search
     assert joint is not None

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Generator, Tensor
 
+from allweather._utils.warm_starts import warm_starts
 from allweather.acquisition import Belief
-from allweather.distances.mmd_supports import warm_starts
 from allweather.engine.screening import highest, tangent_values
 from allweather.objectives import Expectation
 from allweather.surrogates import Posterior

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allweather._utils.formatting import plain
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import require, require_number
 from allweather.space import Box, Row
 from allweather.space.text import units_of

@@ -13,7 +13,7 @@ from allweather.acquisition.context_rules import ChooseOnly, ContextRule
 from allweather.contexts import ContextModel, Ignored, Reference
 from allweather.errors import require
 from allweather.methods.control import Rule
-from allweather.methods.defaults import CONTEXT_RULE, DEFAULTS, EVERY_TRIAL, PUBLISHED, SIMULATION
+from allweather.methods.defaults import CONTEXT_RULE, DEFAULTS, EVERY_TRIAL, SIMULATION
 from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.surrogates import BoTorch, Surrogate
@@ -97,9 +97,10 @@ class Composition:
             sign: 1 where larger outcomes are better, -1 where smaller ones are.
             controlled: whether control sets split the variables in several ways.
         """
-        usual = DEFAULTS[PUBLISHED if controlled else self.goal](space)
+        usual = DEFAULTS[self.goal](space)
         context = self.context or usual.context
         surrogate = self.surrogate if isinstance(self.surrogate, Surrogate) else usual.surrogate
+        surrogate = surrogate.over_columns() if controlled else surrogate
         return Parts(
             context=None if not len(space.contexts) or isinstance(context, Ignored) else context.on(space),
             objective=(self.objective or usual.objective).facing(sign),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.space import Box
 from allweather.space.variables import Choice, Context, Integer, Real, Value, Variable

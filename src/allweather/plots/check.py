@@ -13,7 +13,7 @@ from allweather.plots.marks import BLUE, GREY, Bars, Dots, Line, Panel
 from allweather.plots.picture import Picture
 from allweather.study import Study
 
-SHOWN = 2000
+MAX_SHOWN_OUTCOMES = 2000
 """Outcomes that are drawn, at most."""
 
 
@@ -83,7 +83,7 @@ def _importance(ranked: list[tuple[str, float]]) -> Panel:
 
 
 def _places(count: int) -> np.ndarray:
-    return np.unique(np.linspace(0, count - 1, min(SHOWN, count)).round().astype(int))
+    return np.unique(np.linspace(0, count - 1, min(MAX_SHOWN_OUTCOMES, count)).round().astype(int))
 
 
 def _normal_quantiles(count: int) -> np.ndarray:

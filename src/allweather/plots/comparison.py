@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from allweather.benchmark.cost_summaries import at_costs
+from allweather.benchmark.summaries import at_costs
 from allweather.errors import require
 from allweather.plots.marks import DASHES, PALETTE, Line, Mark, Panel, Ribbon
 from allweather.plots.picture import Picture

@@ -19,9 +19,9 @@ from allweather.study import Study
 BINS = 32
 OBSERVED, REFERENCE, WORST = "observed", "reference", "worst case for the recommended decision"
 SHARE = "observed share"
-WIDTH = 0.7
+BAR_WIDTH = 0.7
 """Of the bar of an option."""
-FEW = 24
+MAX_INTEGER_BARS = 24
 """Integers with a bar each, at most."""
 
 
@@ -63,7 +63,7 @@ def contexts(study: Study, objective: Objective | None = None) -> Picture:
 
 def _binned(variable: Variable) -> bool:
     kind = inner(variable)
-    return is_numeric(variable) and not (isinstance(kind, Integer) and kind.upper - kind.lower < FEW)
+    return is_numeric(variable) and not (isinstance(kind, Integer) and kind.upper - kind.lower < MAX_INTEGER_BARS)
 
 
 def _numbers(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFrame) -> tuple[Mark, ...]:
@@ -96,11 +96,13 @@ def _bars(variable: Variable, name: str, table: pd.DataFrame, seen: pd.DataFrame
     totals = totals.reindex(kind.options, fill_value=0.0) if isinstance(kind, Choice) else totals.sort_index()
     names = [str(place(variable, each)) for each in totals.index]
     texts = [each for option in names for each in (option, option, "")]
-    worst = Line(segments(len(names), WIDTH / 2), spread(totals["worst"].to_numpy()), WORST, VERMILLION, texts=texts)
+    worst = Line(
+        segments(len(names), BAR_WIDTH / 2), spread(totals["worst"].to_numpy()), WORST, VERMILLION, texts=texts
+    )
     shares = totals["seen"].fillna(0.0).to_numpy()
     said = [f"{option}: {share:.3g}% of the observed" for option, share in zip(names, shares, strict=True)]
     return (
-        Bars(names, totals["believed"].to_numpy(), REFERENCE, SKY, WIDTH),
+        Bars(names, totals["believed"].to_numpy(), REFERENCE, SKY, BAR_WIDTH),
         worst,
         Dots(names, shares, SHARE, GREY, "diamond", said),
     )

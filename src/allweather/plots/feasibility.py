@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allweather.engine.outcomes_view import OutcomesOutlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
 from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places
@@ -32,7 +32,7 @@ def feasibility(study: Study, objective: Objective | None = None, variable: str 
         ['mean purity at least 0.5', 'recommended']
     """
     outlook = study.outlook(objective=objective)
-    if not isinstance(outlook, OutcomesOutlook) or not outlook.limits:
+    if not outlook.limits:
         raise InvalidInput("needs a study with limits on outcomes", where="plots.feasibility(study=...)")
     names = chosen(outlook.space.decisions, variable, "plots.feasibility(variable=...)")[:MAX_PANELS]
     share = 100 * outlook.feasible([outlook.decision])[0]
@@ -43,7 +43,7 @@ def feasibility(study: Study, objective: Objective | None = None, variable: str 
     return Picture("Feasibility", says, tuple(_panel(outlook, name) for name in names))
 
 
-def _panel(outlook: OutcomesOutlook, name: str) -> Panel:
+def _panel(outlook: Outlook, name: str) -> Panel:
     variable = outlook.space.decisions[name]
     values = grid(variable, POINTS)
     rows = [{**outlook.decision, name: value} for value in values]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from allweather.engine.outcomes_view import OutcomesOutlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
 from allweather.plots.labels import format_row
@@ -27,7 +26,7 @@ def front(study: Study, objective: Objective | None = None) -> Picture:
     """
     require(objective is None, "plots.front(objective=...)", "not be given: every outcome has its own", objective)
     outlook = study.outlook()
-    if not isinstance(outlook, OutcomesOutlook) or len(outlook.wanted) < 2:
+    if len(outlook.wanted) < 2:
         needed = "needs a study with several outcomes to maximize or minimize"
         raise InvalidInput(needed, where="plots.front(study=...)")
     table = study.front()

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from allweather._utils.registry import kebab
 from allweather.distances import Distance
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.objectives import Objective
 from allweather.space import Space
 from allweather.space.text import units_of

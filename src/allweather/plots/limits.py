@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from allweather.engine.outcomes_view import OutcomesOutlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import AtLeast, Expectation, Objective
 from allweather.plots.axes import require_contexts
@@ -39,7 +39,7 @@ def limits(study: Study, objective: Objective | None = None) -> Picture:
     """
     outlook = study.outlook(objective=objective)
     where = "plots.limits(study=...)"
-    if not isinstance(outlook, OutcomesOutlook) or not outlook.limits:
+    if not outlook.limits:
         raise InvalidInput("needs a study with limits on outcomes", where=where)
     require_contexts(outlook, where)
     made = [_panel(outlook, name) for name in outlook.limits[:MAX_PANELS]]
@@ -47,7 +47,7 @@ def limits(study: Study, objective: Objective | None = None) -> Picture:
     return Picture("Limits under context shift", says, tuple(panel for panel, _ in made))
 
 
-def _panel(outlook: OutcomesOutlook, name: str) -> tuple[Panel, str]:
+def _panel(outlook: Outlook, name: str) -> tuple[Panel, str]:
     wanted, view = outlook.wants[name], outlook.views[name]
     assert isinstance(wanted, AtLeast)
     distance = view.distance if wanted.distance is None else wanted.distance

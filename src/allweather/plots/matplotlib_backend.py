@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.figure
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from allweather.plots.figure_data import FigureData
 from allweather.plots.marks import Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
+
+if TYPE_CHECKING:
+    from allweather.plots.picture import Picture
 
 STYLES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
 SYMBOLS = {"circle": "o", "diamond": "D", "square": "s", "ring": "o", "tick": "|"}
@@ -19,7 +21,7 @@ WIDTH, HEIGHT = 5.0, 3.7
 """Inches of a panel."""
 
 
-def draw(figure: FigureData) -> Figure:
+def draw(figure: Picture) -> Figure:
     """Draw a figure; texts are escaped, so that a name such as `$x$` is shown as it is."""
     rows, columns = figure.shape
     drawn = matplotlib.figure.Figure(figsize=(WIDTH * columns, HEIGHT * rows), layout="constrained")

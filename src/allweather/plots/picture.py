@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from allweather.errors import InvalidInput, require
-from allweather.plots.figure_data import FigureData
+from allweather.plots.marks import Panel
 
 MATPLOTLIB = (".png", ".pdf", ".svg")
 PLOTLY = (".html", ".json")
 
 
 @dataclass(frozen=True, eq=False)
-class Picture(FigureData):
+class Picture:
     """A figure before it is drawn.
 
     A notebook displays it; elsewhere `show()` opens a browser, `save("figure.html")` writes an interactive page that
@@ -35,6 +35,18 @@ class Picture(FigureData):
         >>> picture.plotly().data[0].name
         'mean'
     """
+
+    title: str
+    says: str
+    """The caption: what the figure shows, in a sentence, also for screen readers."""
+    panels: tuple[Panel, ...]
+    columns: int = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of panels."""
+        across = min(self.columns, len(self.panels))
+        return -(-len(self.panels) // across), across
 
     def plotly(self) -> Any:
         """Return the figure as a `plotly.graph_objects.Figure`."""

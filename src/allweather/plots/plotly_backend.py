@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import html
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from allweather.plots.figure_data import FigureData
 from allweather.plots.marks import GREY, Bars, Dots, Heat, Line, Mark, Panel, Ribbon, Rule
+
+if TYPE_CHECKING:
+    from allweather.plots.picture import Picture
 
 SYMBOLS = {
     "circle": "circle",
@@ -32,7 +34,7 @@ HOVER = f"{ACROSS}<br>{UP}<extra>%{{fullData.name}}</extra>"
 """Names come from the figure, so that nothing in them is taken for a part of the template."""
 
 
-def draw(figure: FigureData) -> go.Figure:
+def draw(figure: Picture) -> go.Figure:
     """Draw a figure; texts are escaped, so that a name such as `<b>` is shown as it is."""
     rows, columns = figure.shape
     heated = any(isinstance(mark, Heat) for panel in figure.panels for mark in panel.marks)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
 from allweather.plots.axes import chosen, grid, inner, is_log, is_numeric, place, places
@@ -19,7 +19,7 @@ from allweather.study import Study
 
 POINTS = 41
 MAX_PANELS = 6
-WINDOW = 7
+SMOOTHED_VALUES = 7
 """Values that a curve is smoothed over."""
 
 
@@ -76,11 +76,11 @@ def _panel(outlook: Outlook, name: str, variable: Variable, label: str) -> Panel
 
 def _smooth(values: np.ndarray, variable: Variable) -> np.ndarray:
     """Smooth a curve along a real variable: quantiles of some hundred draws jump from one draw to the next."""
-    if isinstance(inner(variable), Integer) or len(values) < WINDOW or not np.isfinite(values).all():
+    if isinstance(inner(variable), Integer) or len(values) < SMOOTHED_VALUES or not np.isfinite(values).all():
         return values
     from scipy.signal import savgol_filter  # here, since it takes time to import
 
-    return np.asarray(savgol_filter(values, WINDOW, 2))
+    return np.asarray(savgol_filter(values, SMOOTHED_VALUES, 2))
 
 
 def _allowed(outlook: Outlook, name: str, values: list[Value]) -> list[Value]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from allweather.benchmark.regret import Judge, Measure
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput, require
 from allweather.objectives import Objective
 from allweather.plots.axes import complete_trials
@@ -16,11 +16,11 @@ from allweather.plots.picture import Picture
 from allweather.problems import Problem
 from allweather.study import Study
 
-LOOKS = 12
+MAX_PAST_RECOMMENDATIONS = 12
 """Past recommendations that are computed, at most."""
-SHOWN = 2000
+MAX_SHOWN_OUTCOMES = 2000
 """Outcomes that are drawn, at most."""
-LARGEST = 1024
+MAX_TRIALS_TO_RECOMPUTE = 1024
 """Complete trials up to which past recommendations are computed; beyond, it would take too long."""
 
 
@@ -49,8 +49,8 @@ def progress(
     if complete.empty:
         raise InvalidInput("needs at least one complete trial (context and value)", where="plots.progress(study=...)")
     now = study.outlook(objective=objective)
-    recent = min(len(complete), LARGEST)
-    known = np.unique(np.linspace(1, recent, min(LOOKS, recent)).round().astype(int))
+    recent = min(len(complete), MAX_TRIALS_TO_RECOMPUTE)
+    known = np.unique(np.linspace(1, recent, min(MAX_PAST_RECOMMENDATIONS, recent)).round().astype(int))
     past = [study.outlook(objective=objective, after=int(each)) for each in known if each < len(complete)]
     past += [now] * (len(known) - len(past))
     if len(complete) > recent:
@@ -69,7 +69,8 @@ def progress(
 
 
 def _outcomes(complete: pd.DataFrame) -> Panel:
-    shown = complete.iloc[np.unique(np.linspace(0, len(complete) - 1, min(SHOWN, len(complete))).round().astype(int))]
+    places = np.linspace(0, len(complete) - 1, min(MAX_SHOWN_OUTCOMES, len(complete)))
+    shown = complete.iloc[np.unique(places.round().astype(int))]
     texts = [f"trial {number}: {format_value(float(value))}" for number, value in shown["value"].items()]
     return Panel(
         "Outcomes",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.errors import require_number
 from allweather.objectives import Expectation, Objective
 from allweather.plots.axes import require_contexts
@@ -17,11 +17,11 @@ from allweather.plots.picture import Picture
 from allweather.space import Row
 from allweather.study import Study
 
-FIRST, ROUNDS = 13, 5
+INITIAL_RADII, MAX_REFINEMENTS = 13, 5
 """Radii that a curve is computed at to begin with, and how often others are put between them, at most."""
-EARLY = 0.2
+BEND_FRACTION = 0.2
 """Of an interval: where its tangents meet before this, the curve bends at the start of it."""
-WIDTH = 1 / 400
+CURVE_TOLERANCE = 1 / 400
 """Of a curve's range: straight lines between computed radii are off by less."""
 COLOURS: tuple[tuple[str, Dash], ...] = ((VERMILLION, "solid"), (BLUE, "dash"), (GREEN, "dashdot"))
 
@@ -100,8 +100,8 @@ def _curve(outlook: Outlook, decision: Row, top: float) -> tuple[np.ndarray, np.
     where these are too far apart it is computed in between as well.
     """
     radii, found = np.zeros(0), np.zeros((2, 0))
-    fresh = np.linspace(0, top, FIRST)
-    for _ in range(ROUNDS):
+    fresh = np.linspace(0, top, INITIAL_RADII)
+    for _ in range(MAX_REFINEMENTS):
         worst = outlook.worst(decision, fresh)
         added = outlook.sign * torch.stack([worst.value, worst.slope]).numpy()
         order = np.argsort(radii := np.concatenate([radii, fresh]))
@@ -120,8 +120,8 @@ def _between(radii: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> np.nd
     with np.errstate(divide="ignore", invalid="ignore"):
         meeting = (rises - gentlest * lengths) / ((steepest - gentlest) * lengths)  # as a share of the interval
         gaps = np.where(vertical, gentlest * lengths - rises, meeting * (rises - steepest * lengths))
-    wide = np.nan_to_num(gaps) > WIDTH * np.ptp(values)
-    early = wide & (vertical | (meeting < EARLY))
+    wide = np.nan_to_num(gaps) > CURVE_TOLERANCE * np.ptp(values)
+    early = wide & (vertical | (meeting < BEND_FRACTION))
     places = [(wide & ~early, 1 / 2), *((early, share) for share in (1 / 64, 1 / 16, 1 / 4))]
     return np.concatenate([radii[:-1][rows] + share * lengths[rows] for rows, share in places])
 

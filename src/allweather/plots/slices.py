@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from allweather.engine.posterior_view import Outlook
+from allweather.engine.outlook import Outlook
 from allweather.objectives import Objective
 from allweather.plots.axes import chosen, complete_trials, grid, is_log, is_numeric, place, places
 from allweather.plots.labels import format_row, format_value, noted
@@ -18,7 +18,7 @@ from allweather.space.variables import Value
 from allweather.study import Study
 
 POINTS = 41
-SHOWN = 1000
+MAX_SHOWN_OUTCOMES = 1000
 """Observations that are drawn, the latest ones."""
 
 
@@ -45,7 +45,7 @@ def slices(
     """
     outlook = study.outlook(objective=objective)
     across = chosen(outlook.space.decisions, decision, "plots.slices(decision=...)")[0]
-    table = complete_trials(study).tail(SHOWN)
+    table = complete_trials(study).tail(MAX_SHOWN_OUTCOMES)
     if not outlook.reference.points.shape[1]:
         return _along(outlook, across, table)
     up = chosen(outlook.space.contexts, context, "plots.slices(context=...)")[0]

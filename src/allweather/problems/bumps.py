@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -10,13 +9,12 @@ from typing import Self
 import torch
 from torch import Tensor
 
+from allweather._utils.matern import matern52_as_gaussians
 from allweather.contexts import Reference
 from allweather.problems.expansion import KernelExpansion
 
-BLOCK = 2**22
+MAX_BLOCK_NUMBERS = 2**22
 """Exponentials in memory at a time, where no gradient is needed."""
-STEP, LOWEST, HIGHEST = 0.3, -9.0, 2.7
-"""Of the trapezoidal rule for the Matern kernel, which is exact to 4e-10."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +43,12 @@ class Bumps:
     def of(cls, expansion: KernelExpansion) -> Self:
         """Return a kernel expansion as a sum of bumps.
 
-        A Matern-5/2 kernel is a mixture of RBF kernels whose squared lengthscales have a Gamma(5/2, 5/2) law, here
-        summed by the trapezoidal rule over their logarithm.
+        A Matern-5/2 kernel is a mixture of RBF kernels.
         """
         heights, centres = expansion.weights, expansion.centres
         steepness = (0.5 / expansion.lengthscales**2).expand_as(centres)
         if expansion.kernel == "matern52":
-            logarithms = torch.arange(LOWEST, HIGHEST, STEP, dtype=torch.float64)
-            squares = logarithms.exp()
-            shares = STEP * 2.5**2.5 / math.gamma(2.5) * squares**2.5 * (-2.5 * squares).exp()
+            squares, shares = matern52_as_gaussians()
             steepness = (steepness / squares[:, None, None]).flatten(0, 1)
             heights, centres = (shares[:, None] * heights).flatten(), centres.repeat(len(squares), 1)
         return cls(heights, steepness, centres, expansion.offset)
@@ -62,7 +57,9 @@ class Bumps:
         """Return values (b, n), differentiable in both arguments; the last columns are the contexts."""
         split = decisions.shape[1]
         there = self._factors(contexts, slice(split, None))
-        rows = [decisions] if decisions.requires_grad else decisions.split(max(1, BLOCK // len(self.heights)))
+        rows = (
+            [decisions] if decisions.requires_grad else decisions.split(max(1, MAX_BLOCK_NUMBERS // len(self.heights)))
+        )
         blocks = [(self.heights * self._factors(block, slice(0, split))) @ there.T for block in rows]
         return self.offset + torch.cat(blocks)
 
@@ -71,7 +68,7 @@ class Bumps:
         heights = self.heights
         for column, (points, weights) in laws.items():
             steepness, centres, place = self._distinct([column])
-            rows = max(1, BLOCK // len(points))
+            rows = max(1, MAX_BLOCK_NUMBERS // len(points))
             parts = zip(steepness.split(rows), centres.split(rows), strict=True)
             means = [(-s * (points[:, 0] - c) ** 2).exp() @ weights for s, c in parts]
             heights = heights * torch.cat(means)[place]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-BLOCK = 2**18
+MAX_BLOCK_PAIRS = 2**18
 """Pairs of decision and context in memory at a time."""
 
 
@@ -31,7 +31,7 @@ class Formula:
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
         """Return values (b, n) at decisions (b, d_x) and contexts (n, d_c) of the unit cube."""
-        rows = max(1, BLOCK // max(1, len(contexts)))
+        rows = max(1, MAX_BLOCK_PAIRS // max(1, len(contexts)))
         return torch.cat([self._block(block, contexts) for block in decisions.split(rows)])
 
     def _block(self, decisions: Tensor, contexts: Tensor) -> Tensor:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping
 from typing import Any
+
+import tomli_w
 
 from allweather.errors import InvalidInput, require
 
@@ -36,30 +37,16 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 def to_toml(fields: Mapping[str, Any]) -> str:
     """Return the fields of a spec as TOML: plain ones first, then a section per table.
 
+    Args:
+        fields: plain data, without None.
+
     Example:
         >>> print(to_toml({"name": "kiosk", "variables": {"order": {"lower": 0, "upper": 100}}}))
         name = "kiosk"
         <BLANKLINE>
-        [variables]
-        order = { lower = 0, upper = 100 }
+        [variables.order]
+        lower = 0
+        upper = 100
         <BLANKLINE>
     """
-    plain = [f"{_key(key)} = {_value(value)}" for key, value in fields.items() if not isinstance(value, Mapping)]
-    lines = list(plain)
-    for key, table in fields.items():
-        if isinstance(table, Mapping):
-            lines += ["", f"[{_key(key)}]", *(f"{_key(name)} = {_value(value)}" for name, value in table.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _key(name: str) -> str:
-    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
-    return name if bare else json.dumps(name, ensure_ascii=False)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(name)} = {_value(inner)}" for name, inner in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(inner) for inner in value) + "]"
-    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+    return tomli_w.dumps(fields, indent=2)

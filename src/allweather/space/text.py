@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from allweather._utils.formatting import LONGEST, number
+from allweather._utils.formatting import MAX_LENGTH, number
 from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput, require
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
@@ -42,7 +42,7 @@ def split_assignment(pair: str, variables: Mapping[str, Variable], option: str) 
         text = pair[len(name) + 1 :]
     name = name.strip()
     require(bool(equals), option, "be name=value, such as demand=3", pair)
-    require(len(name) <= LONGEST, option, f"name a variable in at most {LONGEST} characters", name)
+    require(len(name) <= MAX_LENGTH, option, f"name a variable in at most {MAX_LENGTH} characters", name)
     if name not in variables:
         raise unknown(option, name, variables)
     return name, text

@@ -1,49 +1,20 @@
-"""A lock on a file that the operating system releases when its holder dies, on POSIX and on Windows."""
+"""A lock on a file that the operating system releases when its holder dies, and that names its holder."""
 
 from __future__ import annotations
 
 import itertools
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+
+from filelock import FileLock, Timeout
 
 from allweather.errors import StorageError
 from allweather.storage.turns import take_turn
 
-if sys.platform == "win32":
-    import msvcrt
-
-    FIRST = 1024
-    """The byte that is locked: Windows lets nobody read a locked one, and the first ones name the holder."""
-
-    def _acquire(file: IO[str]) -> bool:
-        try:
-            file.seek(FIRST)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:  # held by another worker
-            return False
-        return True
-
-    def _release(file: IO[str]) -> None:
-        file.seek(FIRST)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-else:
-    import fcntl
-
-    def _acquire(file: IO[str]) -> bool:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        return True
-
-    def _release(file: IO[str]) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)  # a child that was forked meanwhile must not keep it
-
-
+FIRST_NAME_BYTE = 1
+"""Where the holder's name begins: on Windows nobody else can read the first byte, which is the locked one."""
 _turns = itertools.count()
 
 
@@ -54,29 +25,37 @@ def locked(path: Path) -> Iterator[bool]:
     The holder writes its process number and the number of its turn into the file, by which the others see that the
     lock has changed hands; they stop waiting for one that keeps it longer than its lease (see `turns`).
 
+    Args:
+        path: the file, which is created if there is none.
+
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "study.turn") as held:
         ...     held
         True
     """
-    try:
-        file = path.open("a+")
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written ({error}); make the folder of the database writable") from error
+    lock = FileLock(path, blocking=False, on_acquired=_write_holder)
 
     def attempt() -> bool:
-        if not _acquire(file):
+        try:
+            lock.acquire()
+        except Timeout:
             return False
-        file.seek(0)
-        file.truncate()
-        file.write(f"process {os.getpid()}, turn {next(_turns)}")
-        file.flush()
+        except OSError as error:
+            message = f"{path}: cannot be locked ({error}); make the folder of the database writable"
+            raise StorageError(message) from error
         return True
 
     def holder() -> str:
-        file.seek(0)
-        return file.read(200)
+        with path.open("rb", buffering=0) as file:
+            file.seek(FIRST_NAME_BYTE)
+            return file.read(200).decode(errors="replace")
 
-    with file, take_turn(attempt, holder, lambda: _release(file)) as held:
+    with take_turn(attempt, holder, lock.release) as held:
         yield held
+
+
+def _write_holder(descriptor: int) -> None:
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, f" process {os.getpid()}, turn {next(_turns)}".encode())

@@ -395,11 +395,11 @@ class StudyLog:
         """Refuse a change that does not fit the study; the parts are made only if they might contradict it."""
         if before.code or not needs_engine(before, fields):  # parts in code are checked there
             return
-        from allweather.study.study import build_engine  # here, since it needs torch
+        from allweather.engine import Engine  # here, since it needs torch
 
         try:
             after = before.changed(fields)
-            build_engine(after)
+            Engine.of(after)
             check_change(after, history, history.changed(fields))
         except InvalidInput as error:
             raise error.within("Study.change(...)") from None

@@ -7,20 +7,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
+import torch
 from torch import Tensor
 
 from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
-from allweather.engine import Check, Outlook, Recommendation, Situation
-from allweather.engine.controlled import ControlledEngine
-from allweather.engine.engine import Engine
-from allweather.engine.factory import build_engine, check_device
+from allweather.engine import Check, Engine, Outlook, Recommendation, Situation
 from allweather.engine.front import front_of, hypervolume_of, weigh
-from allweather.engine.outcomes_view import view_outcome
 from allweather.engine.policy import Policy, make_policy, near_best, policy_contexts
 from allweather.engine.recommendation import checked_radii
-from allweather.engine.requests import check_predictions, propose, view_posterior
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
@@ -34,13 +30,11 @@ from allweather.study.log import StudyLog
 from allweather.study.opening import Kept, Opened, open_study
 from allweather.study.spec import Spec
 from allweather.surrogates import Surrogate
-from allweather.trials import Event, History, Row, Trial, plain
+from allweather.trials import Event, History, Row, Trial
 
 if TYPE_CHECKING:
     import pandas as pd
     from botorch.models.model import Model
-
-__all__ = ["Study", "build_engine"]
 
 
 class Study(StudyLog):
@@ -59,7 +53,7 @@ class Study(StudyLog):
 
     _threads: int = 1
     _device: str = "cpu"
-    _built: tuple[Spec, Engine | ControlledEngine] | None = None
+    _built: tuple[Spec, Engine] | None = None
     """The spec that the engine was built from last, and that engine."""
 
     def __init__(
@@ -180,9 +174,9 @@ class Study(StudyLog):
     ) -> None:
         """Create or resume a study; what does not fit is refused before anything is stored."""
         require_count(threads, "Study(threads=...)", low=1)
-        check_device(device)
+        _check_device(device)
         self._threads, self._device = threads, device
-        self._built = spec, build_engine(spec, device)
+        self._built = spec, Engine.of(spec, device)
         self._follow(open_study(spec, storage, name, existing))
 
     def _follow(self, opened: Opened) -> None:
@@ -194,7 +188,7 @@ class Study(StudyLog):
     def _check_change(self, before: Spec, fields: Mapping[str, Any], history: History) -> None:
         after = before.changed(fields)
         try:
-            build_engine(after, self._device)
+            Engine.of(after, self._device)
         except InvalidInput as error:
             raise error.within("Study.change(...)") from None
         check_change(after, history, history.changed(fields))
@@ -232,13 +226,12 @@ class Study(StudyLog):
         """
         require_count(1 if n is None else n, "Study.ask(n=...)", low=1)
         require(isinstance(same_context, bool), "Study.ask(same_context=...)", "be True or False", same_context)
-        known = None if context is None else plain(context)
         _ = self._situation(self._writes.replayed, context, forecast, "Study.ask")
 
         def choose(history: History) -> list[Event]:  # all are written, or none if something goes wrong
             engine = self._engine_at(history)
             situation = self._situation(history, context, forecast, "Study.ask")
-            trials = propose(engine, history, n or 1, situation, known, same_context)
+            trials = engine.propose(history, n or 1, situation, same_context)
             return [Event.asked(trial) for trial in trials]
 
         with self._computing():
@@ -271,7 +264,7 @@ class Study(StudyLog):
         history = self.history
         situation = self._situation(history, context, forecast, "Study.recommend")
         with self._computing():
-            view = view_posterior(self._engine_at(history), history, situation, objective, "Study.recommend")
+            view = self._engine_at(history).outlook(history, situation, objective, "Study.recommend")
             if weights is not None or reference_point is not None:
                 view = weigh(view, weights, reference_point)
             found = view.recommendation(None if radii is None else checked_radii(radii))
@@ -301,7 +294,7 @@ class Study(StudyLog):
 
         def view(row: Row) -> Outlook:
             situation = self._situation(history, row, None, "Study.policy")
-            return view_posterior(self._engine_at(history), history, situation, objective, "Study.policy")
+            return self._engine_at(history).outlook(history, situation, objective, "Study.policy")
 
         with self._computing():
             return make_policy(view, rows)
@@ -318,15 +311,15 @@ class Study(StudyLog):
         """
         history = self.history if after is None else self.history.until(after)
         with self._computing():
-            view = view_posterior(self._engine_at(history), history, Situation(), objective, "Study.outlook")
-        return view if outcome is None else view_outcome(view, outcome)
+            view = self._engine_at(history).outlook(history, Situation(), objective, "Study.outlook")
+        return view if outcome is None else view.of_outcome(outcome)
 
     def front(self) -> pd.DataFrame:
         """Return trade-offs between several objectives: decisions of which none is better in all, with intervals."""
         history = self.history
         with self._computing():
             engine = self._engine_at(history)
-            return front_of(view_posterior(engine, history, Situation(), None, "Study.front"))
+            return front_of(engine.outlook(history, Situation(), None, "Study.front"))
 
     def hypervolume(self, reference_point: Mapping[str, float]) -> float:
         """Return the volume of objectives that the trade-offs of `front()` dominate, by their medians.
@@ -344,7 +337,7 @@ class Study(StudyLog):
         history = self.history
         with self._computing():
             engine = self._engine_at(history)
-            view = view_posterior(engine, history, Situation(), None, "Study.hypervolume")
+            view = engine.outlook(history, Situation(), None, "Study.hypervolume")
             return hypervolume_of(view, reference_point)
 
     def check(self, outcome: str | None = None) -> Check:
@@ -355,7 +348,7 @@ class Study(StudyLog):
         """
         history = self.history
         with self._computing():
-            return check_predictions(self._engine_at(history), history, outcome)
+            return self._engine_at(history).check(history, outcome)
 
     @property
     def initial(self) -> int:
@@ -373,14 +366,14 @@ class Study(StudyLog):
         return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self.spec.seed}: {counts})"
 
     @property
-    def _engine(self) -> Engine | ControlledEngine:
+    def _engine(self) -> Engine:
         return self._engine_at(self._writes.replayed)
 
-    def _engine_at(self, history: History) -> Engine | ControlledEngine:
+    def _engine_at(self, history: History) -> Engine:
         """Return the engine after a history, with the changes that other workers made."""
         spec = self._spec_at(history)
         if self._built is None or self._built[0] is not spec:
-            self._built = spec, build_engine(spec, self._device)
+            self._built = spec, Engine.of(spec, self._device)
         return self._built[1]
 
     @contextmanager
@@ -392,4 +385,15 @@ class Study(StudyLog):
     def _situation(
         self, history: History, context: Row | None, forecast: ContextModel | None, caller: str
     ) -> Situation:
-        return Situation.of(history.space, context, forecast, caller, history.whole is not None)
+        return Situation.of(history.space, context, forecast, caller, self._engine.left)
+
+
+def _check_device(device: Any) -> None:
+    """Refuse a device that torch does not know, or that this machine does not have."""
+    if device == "cpu":
+        return
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError):
+        requirement = "be a device that torch has here, such as cpu or cuda"
+        raise InvalidInput(where="Study(device=...)", requirement=requirement, received=device) from None

@@ -178,6 +178,11 @@ class Posterior(ABC):
         raise InvalidInput(f"`{type(self).__name__}` cannot be split in several ways: with control sets use `GP()`")
 
     @property
+    def order(self) -> tuple[int, ...] | None:
+        """Which column of the fitted points each column is, where they were arranged."""
+        return None
+
+    @property
     def approximation(self) -> str:
         """What was approximated, as the beginning of a sentence; empty where the posterior is exact."""
         return ""
@@ -247,6 +252,10 @@ class Surrogate(ABC):
 
     def on(self, space: Space) -> Self:
         """This recipe for the variables of a space."""
+        return self
+
+    def over_columns(self) -> Self:
+        """This recipe where control sets split the columns in several ways: posteriors can be `arranged`."""
         return self
 
     def facing(self, sign: int) -> Self:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,8 +22,8 @@ from allweather.surrogates.observations import Observations
 if TYPE_CHECKING:
     from botorch.models.model import Model
 
-BLOCK = 2**14
-"""Joint points in one call of the model."""
+MAX_BLOCK_POINTS = 2**14
+"""Limit on the joint points in one call of the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +87,8 @@ class ModelPosterior(Posterior):
 
     botorch: Model
     split: int
+    turned: tuple[int, ...] | None = None
+    """Which of the model's columns each column is, where they were arranged."""
 
     @classmethod
     def of(cls, model: Model, split: int) -> ModelPosterior:
@@ -96,7 +98,23 @@ class ModelPosterior(Posterior):
 
     def field(self, contexts: Tensor) -> ModelField:
         """The model called on all joint points."""
-        return ModelField(self.botorch, contexts)
+        return ModelField(self, contexts)
+
+    def columns(self, points: Tensor) -> Tensor:
+        """Joint points (..., d) as the model takes them: its own columns, in its precision."""
+        if self.turned is not None:
+            points = points[..., torch.tensor(self.turned).argsort()]
+        return points.to(precision(self.botorch))
+
+    def arranged(self, order: Sequence[int], split: int) -> ModelPosterior:
+        """The same model, called on points whose columns are put back in its order."""
+        known = self.turned or range(len(order))
+        return replace(self, split=split, turned=tuple(known[column] for column in order))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """Which of the model's columns each column is, where they were arranged."""
+        return self.turned
 
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """BoTorch's own Matheron paths, with as many features as it sees fit."""
@@ -112,7 +130,7 @@ class ModelPosterior(Posterior):
 
         def values(decisions: Tensor) -> Tensor:
             points = joint(decisions, contexts)
-            flat: Tensor = drawn(points.reshape(-1, points.shape[-1]).to(precision(self.botorch))).double()
+            flat: Tensor = drawn(self.columns(points.reshape(-1, points.shape[-1]))).double()
             return flat.reshape(count, len(decisions), len(contexts))
 
         return values
@@ -126,8 +144,7 @@ class ModelPosterior(Posterior):
 
         def between(a: Tensor, b: Tensor) -> Tensor:
             first, second = (
-                torch.cat([torch.zeros(len(each), self.split, dtype=each.dtype), each], -1).to(precision(self.botorch))
-                for each in (a, b)
+                self.columns(torch.cat([each.new_zeros(len(each), self.split), each], -1)) for each in (a, b)
             )
             with torch.no_grad():
                 found: Tensor = covariance(first, second).to_dense().double()
@@ -137,7 +154,7 @@ class ModelPosterior(Posterior):
 
     def given(self, points: Tensor, values: Tensor | None = None) -> ModelPosterior:
         """The model conditioned on further outcomes, as noisy as those before where their noise is fixed."""
-        model, points = self.botorch, points.to(precision(self.botorch))
+        model, points = self.botorch, self.columns(points)
         with torch.no_grad():
             predicted: Any = model.posterior(points)  # a model conditions only after it has predicted
             outcomes = predicted.mean if values is None else values[:, None].to(points)
@@ -145,7 +162,7 @@ class ModelPosterior(Posterior):
             fixed = isinstance(likelihood, FixedNoiseGaussianLikelihood)
             noise = {"noise": likelihood.noise.mean().expand_as(outcomes)} if fixed else {}
             try:
-                return ModelPosterior(model.condition_on_observations(points, outcomes, **noise), self.split)
+                return replace(self, botorch=model.condition_on_observations(points, outcomes, **noise))
             except (NotImplementedError, AttributeError) as trouble:
                 said = "cannot be told of pending or failed trials: ask for one at a time, or use an exact GP"
                 raise InvalidInput(f"`{type(model).__name__}` {said}") from trouble
@@ -154,18 +171,18 @@ class ModelPosterior(Posterior):
 class ModelField(Field):
     """The fallback field: the model's posterior at each joint point."""
 
-    def __init__(self, model: Model, contexts: Tensor) -> None:
-        self._model, self._contexts = model, contexts
+    def __init__(self, posterior: ModelPosterior, contexts: Tensor) -> None:
+        self._posterior, self._contexts = posterior, contexts
 
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation, a block of decisions at a time."""
-        rows = max(1, BLOCK // len(self._contexts))
+        rows = max(1, MAX_BLOCK_POINTS // len(self._contexts))
         blocks = [self._moments(joint(block, self._contexts)) for block in decisions.split(rows)]
         return Moments(*(torch.cat(part) for part in zip(*blocks, strict=True)))
 
     def rough(self, chosen: Tensor) -> ModelField:
         """The model at these contexts only."""
-        return ModelField(self._model, self._contexts[chosen])
+        return ModelField(self._posterior, self._contexts[chosen])
 
     def slopes(self, decisions: Tensor) -> Moments:
         """By automatic differentiation of the model's posterior."""
@@ -179,7 +196,7 @@ class ModelField(Field):
 
     def _moments(self, points: Tensor) -> Moments:
         # One point per batch: the joint covariance of the contexts is not wanted.
-        posterior: Any = self._model.posterior(points[..., None, :].to(precision(self._model)))
+        posterior: Any = self._posterior.botorch.posterior(self._posterior.columns(points[..., None, :]))
         shape = points.shape[:-1]
         mean, variance = (part.reshape(shape).double() for part in (posterior.mean, posterior.variance))
         return Moments(mean, variance.clamp_min(1e-20).sqrt())

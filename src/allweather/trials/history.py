@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,8 @@ from allweather.trials.trial import Row, Trial
 
 if TYPE_CHECKING:
     import pandas as pd
-    from torch import Generator, Tensor
+    from torch import Tensor
 
-    from allweather.contexts import Reference
     from allweather.surrogates.observations import Observations
 
 
@@ -111,6 +110,8 @@ class History:
             name: of the outcome.
             sign: 1 where larger values of it are better, -1 where smaller ones are.
         """
+        if not self.outcome_names:
+            return self if sign == self.sign else replace(self, sign=sign)
         trials = tuple(trial.of_outcome(name) for trial in self.trials)
         return replace(self, sign=sign, trials=trials, outcome_names=())
 
@@ -119,13 +120,23 @@ class History:
         """Equal for histories of one study with equal observations."""
         return self.revision, self.past
 
-    @property
-    def contexts_seen(self) -> int:
-        """Number of contexts that their law is learned from: those of one occasion count once."""
+    def occasions_with(self, names: Sequence[str]) -> int:
+        """Return how many occasions have a known value of a variable, the smallest number among some variables.
+
+        Args:
+            names: of the variables; of no variables it is the number of occasions with an outcome.
+        """
+        complete = by_occasion(self.complete)
+        if not names:
+            return len(complete)
+        rows = list(self.observed)
         if self.changes:
-            told = self._allowed(contexts_of_occasions(self.complete, self.space.variables))
-            return len(told) + len(self._allowed(list(self.observed)))
-        return len(by_occasion(self.complete)) + len(self.observed)
+            rows = self._allowed([*rows, *contexts_of_occasions(self.complete, self.space.variables)])
+        else:
+            rows += [
+                {name: each for trial in group for name, each in (trial.context or {}).items()} for group in complete
+            ]
+        return min(sum(name in row for row in rows) for name in names)
 
     @cached_property
     def observations(self) -> Observations:
@@ -145,21 +156,18 @@ class History:
         contexts = self.space.contexts.encode([context for _, context, _ in rows if context is not None], outside)
         return Observations(decisions, contexts, values, self.space.contexts.encode(self.happened), errors)
 
-    def natural_contexts(self, chosen: Sequence[str]) -> Tensor:
-        """Return contexts (m, d_c) that occurred; of those of trials, variables that were chosen are NaN.
+    def contexts_that_occurred(self, names: Collection[str], chosen: Collection[str]) -> list[Row]:
+        """Return contexts that occurred, without the values of variables that were chosen.
 
         Args:
-            chosen: names of the variables whose values in trials were chosen.
+            names: of the context variables.
+            chosen: those whose values in trials were chosen.
         """
-        import torch
-
-        box = self.space.contexts
-        rows = [dict(row) for row in self._allowed(list(self.observed))]
-        if any(name not in chosen for name in box):
+        rows: list[Row] = [dict(row) for row in self._allowed(list(self.observed))]
+        if any(name not in chosen for name in names):
             told = self._allowed(contexts_of_occasions(self.trials, self.space.variables))
             rows += [{name: value for name, value in row.items() if name not in chosen} for row in told]
-        points = [box.encode_partly(row) for row in rows]
-        return torch.stack(points) if points else torch.zeros(0, box.columns, dtype=torch.float64)
+        return rows
 
     def table(self) -> pd.DataFrame:
         """Return one row per trial and one column per variable; `value` is the mean of its outcomes.
@@ -198,33 +206,6 @@ class History:
             if "sd" in table:
                 shared[f"{name} sd"] = table["sd"]
         return shared
-
-    def unresolved(self, reference: Reference, generator: Generator) -> tuple[Tensor, Tensor]:
-        """Return joint points (m, d) of pending trials, and of failed ones (k, d).
-
-        Where the context is not known yet, it is drawn from the reference.
-        """
-        pending = [trial for trial in self.trials if trial.state == "pending"]
-        failed = [trial for trial in self.trials if trial.state == "failed"]
-        return self._joint(pending, reference, generator), self._joint(failed, reference, generator)
-
-    def _joint(self, trials: list[Trial], reference: Reference, generator: Generator) -> Tensor:
-        outside = bool(self.changes)
-        decisions = self.space.decisions.encode([trial.decision for trial in trials], outside)
-        if not trials:
-            return decisions.new_zeros(0, decisions.shape[1] + reference.points.shape[1])
-        import torch
-
-        places = torch.multinomial(reference.weights, len(trials), replacement=True, generator=generator)
-        first = {trial.occasion or trial.number: row for row, trial in reversed(list(enumerate(trials)))}
-        contexts = reference.points[[int(places[first[trial.occasion or trial.number]]) for trial in trials]].clone()
-        for row, trial in enumerate(trials):
-            if trial.context is not None and contexts.shape[1]:
-                contexts[row] = self.space.contexts.encode(trial.context, outside)[0]
-            elif trial.partial is not None:
-                known = self.space.contexts.encode_partly(trial.partial, outside)
-                contexts[row] = torch.where(known.isnan(), contexts[row], known)
-        return torch.cat([decisions, contexts], 1)
 
 
 def _standard_errors(trials: Sequence[Trial]) -> Tensor | None:

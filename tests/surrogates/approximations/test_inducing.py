@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import allweather as aw
+from allweather._utils import linear_algebra
 from allweather.surrogates.approximations import inducing
-from allweather.surrogates.approximations.inducing import InducingPosterior, pivoted
+from allweather.surrogates.approximations.inducing import InducingPosterior
 from allweather.surrogates.gp import gp as gp_module
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.posteriors.leave_one_out import leave_one_out
@@ -86,28 +87,14 @@ def test_leave_one_out_and_fourier_paths_are_of_all_outcomes(exact, sparse):
     torch.testing.assert_close(few, same)
 
 
-def test_inducing_points_are_as_many_as_it_takes():
-    kernel = FITTED.kernel("rbf", 2)
-    found = pivoted(kernel, POINTS, 1e-3, 600)
-    assert float(found.lacking.mean()) <= 1e-3
-    assert len(set(found.chosen.tolist())) == len(found.chosen)
-    covariance = found.rows.T @ found.rows + torch.diag(found.lacking)
-    assert float((covariance - kernel(POINTS, POINTS)).abs().max()) < 0.1
-    assert len(pivoted(kernel, POINTS, 0.0, 50).chosen) == 50
-
-
-def test_repeated_points_need_no_inducing_point_of_their_own():
-    assert len(pivoted(FITTED.kernel("rbf", 2), POINTS[:20].repeat(10, 1), 0.0, 200).chosen) == 20
-
-
 class TestStudies:
     SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
 
     @pytest.fixture
     def study(self, monkeypatch) -> aw.Study:
-        monkeypatch.setattr(gp_module, "EXACT", 100)
-        monkeypatch.setattr(gp_module, "ENOUGH", 80)
-        monkeypatch.setattr(gp_module, "FIRST", 40)
+        monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 100)
+        monkeypatch.setattr(gp_module, "MAX_FIT_OUTCOMES", 80)
+        monkeypatch.setattr(gp_module, "FIRST_FIT_OUTCOMES", 40)
         return self.filled()
 
     def filled(self) -> aw.Study:
@@ -121,7 +108,7 @@ class TestStudies:
         assert "Approximation: the model" in str(found)
         assert aw.Recommendation.from_dict(found.to_dict()).approximation == found.approximation
         assert study.check().explained > 0.3
-        monkeypatch.setattr(gp_module, "EXACT", 1000)
+        monkeypatch.setattr(gp_module, "MAX_EXACT_OUTCOMES", 1000)
         right = self.filled().recommend()
         assert "approximation" not in right.to_dict()
         assert found.decision["x"] == pytest.approx(right.decision["x"], abs=0.02)
@@ -137,7 +124,7 @@ class TestStudies:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            patched.setattr(inducing, "_accepted", interrupt)
+            patched.setattr(linear_algebra, "_accepted", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 study.ask()
         assert len(study.trials()) == 150

@@ -7,11 +7,16 @@ import torch
 from tests.surrogates.tables import table, uniform
 
 from allweather import GP
+from allweather._utils.matern import Matern
 from allweather.surrogates.approximations.gram import Gram
 from allweather.surrogates.botorch_model import joint
-from allweather.surrogates.kernels import Factor
 
-SURROGATES = [GP(), GP("matern", outputscale="fit"), GP("matern", outputscale="fit", draws=6)]
+SURROGATES = [
+    GP(),
+    GP("matern", outputscale="fit"),
+    GP("matern", outputscale="fit", draws=6),
+    GP("matern-columns", outputscale="fit", draws=6),
+]
 
 
 def dense(posterior, decision, contexts, weights):
@@ -80,17 +85,17 @@ def test_the_fallback_is_an_upper_bound():
 @pytest.mark.parametrize("nu", [1.5, 2.5, math.inf])
 def test_quadratic_forms_of_many_contexts(nu, monkeypatch):
     points, weights = uniform(300, 2), uniform(4, 300, seed=2).softmax(-1)
-    gram = Gram(Factor(nu), points)
-    exact = torch.stack([row @ Factor(nu)(points, points) @ row for row in weights])
+    gram = Gram(Matern(nu), points)
+    exact = torch.stack([row @ Matern(nu)(points, points) @ row for row in weights])
     torch.testing.assert_close(gram.quadratic(weights), exact)
     torch.testing.assert_close(torch.stack([gram.quadratic(row) for row in weights]), exact)
-    monkeypatch.setattr("allweather.surrogates.approximations.gram.DENSE", 10)
-    torch.testing.assert_close(Gram(Factor(nu), points).quadratic(weights), exact, rtol=1e-5, atol=0)
+    monkeypatch.setattr("allweather.surrogates.approximations.gram.MAX_DENSE_CONTEXTS", 10)
+    torch.testing.assert_close(Gram(Matern(nu), points).quadratic(weights), exact, rtol=1e-5, atol=0)
 
 
 @pytest.mark.parametrize("nu", [1.5, 2.5, math.inf])
 def test_correlations_are_the_same_with_and_without_gradient(nu):
-    factor, one, other = Factor(nu), 3 * uniform(6, 2), 3 * uniform(7, 2, seed=2)
+    factor, one, other = Matern(nu), 3 * uniform(6, 2), 3 * uniform(7, 2, seed=2)
     other[0] = one[0]
     expected = factor(one.clone().requires_grad_(), other).detach()
     torch.testing.assert_close(factor(one, other), expected, rtol=1e-13, atol=1e-15)

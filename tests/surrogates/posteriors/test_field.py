@@ -3,9 +3,11 @@ import torch
 from tests.surrogates.tables import table, uniform
 
 from allweather.surrogates import GP, Field
-from allweather.surrogates.approximations.low_rank import EXACT, pivoted_root, skeletons
-from allweather.surrogates.botorch_model import ModelField
+from allweather.surrogates.approximations.low_rank import EXACT_ACCURACY, pivoted_root, skeletons
+from allweather.surrogates.botorch_model import ModelPosterior
 from allweather.surrogates.observations import Observations
+
+KERNELS = ["rbf", "matern32", "matern52", "matern32-columns", "matern-columns"]
 
 
 def moments_and_gradients(field, decisions):
@@ -23,12 +25,12 @@ def assert_equal(fast, model, decisions):
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "matern32", "matern52"])
+@pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("t", [1, 2, 30, 150])
 def test_the_fast_field_is_the_models_posterior(kernel, t):
     posterior = GP(kernel).fit(table(t))
     contexts, decisions = uniform(700, 2), uniform(3, 2, seed=3)
-    fast, model = posterior.field(contexts), ModelField(posterior.model(), contexts)
+    fast, model = posterior.field(contexts), ModelPosterior(posterior.model(), 2).field(contexts)
     assert_equal(fast, model, decisions)
     for ours, theirs in zip(fast.slopes(decisions), model.slopes(decisions), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-8, atol=1e-8)
@@ -41,7 +43,7 @@ def test_it_stays_so_for_any_lengthscale_and_little_noise(lengthscale, columns):
     values = torch.sin(4 * source.sum(1))
     posterior = GP(lengthscales=lengthscale, noise=0.01).fit(Observations.of(source[:, :1], source[:, 1:], values))
     contexts, decisions = uniform(600, columns), uniform(3, 1, seed=3)
-    fast, model = posterior.field(contexts), ModelField(posterior.model(), contexts)
+    fast, model = posterior.field(contexts), ModelPosterior(posterior.model(), 1).field(contexts)
     assert_equal(fast, model, decisions)
 
 
@@ -61,7 +63,7 @@ def test_the_rough_field_tells_decisions_apart():
     assert 0 < (rough_sd - sd[:, chosen]).abs().max() < 5e-2 * sd.max()
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "matern32", "matern52"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_some_contexts_of_a_field_are_those_contexts(kernel):
     posterior, contexts, chosen = GP(kernel).fit(table(20)), uniform(40, 2), torch.tensor([3, 17, 18])
     field, decisions = posterior.field(contexts), uniform(5, 2, seed=5)
@@ -72,7 +74,7 @@ def test_some_contexts_of_a_field_are_those_contexts(kernel):
 
 
 @pytest.mark.parametrize("width", [0.0, 1.5])
-@pytest.mark.parametrize("kernel", ["rbf", "matern32", "matern52"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_the_steepest_slope_and_its_gradient(kernel, width):
     field, decisions = GP(kernel).fit(table(20)).field(uniform(30, 2)), uniform(5, 2, seed=5).requires_grad_()
     fast, by_torch = field.steepness(decisions, width), Field.steepness(field, decisions, width)
@@ -85,7 +87,7 @@ def test_blocks_do_not_change_the_answer(monkeypatch):
     field = GP().fit(table(60)).field(uniform(300, 2))
     decisions = uniform(9, 2, seed=5)
     whole = moments_and_gradients(field, decisions)
-    monkeypatch.setattr("allweather.surrogates.posteriors.field.BLOCK", 2 * field._support[0].numel())
+    monkeypatch.setattr("allweather.surrogates.posteriors.field.MAX_BLOCK_NUMBERS", 2 * field._support[0].numel())
     for one, other in zip(whole, moments_and_gradients(field, decisions), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-12)
 
@@ -131,7 +133,7 @@ def test_a_root_that_would_be_too_wide_is_not_returned():
 
 def test_nothing_is_saved_where_contexts_are_few():
     factor = GP().fit(table(5)).data.kernel.factor
-    chosen, spread = skeletons(factor, uniform(20, 2), uniform(5, 2), 10.0).to(EXACT)
+    chosen, spread = skeletons(factor, uniform(20, 2), uniform(5, 2), 10.0).to(EXACT_ACCURACY)
     assert spread is None
     assert len(chosen) == 20
 

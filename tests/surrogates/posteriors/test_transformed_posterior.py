@@ -5,7 +5,7 @@ import torch
 
 from allweather import GP
 from allweather.surrogates.observations import Observations
-from allweather.surrogates.posteriors.transformed_posterior import FEW, TransformedPosterior
+from allweather.surrogates.posteriors.transformed_posterior import SAMPLED_CONTEXTS, TransformedPosterior
 
 
 def heavy_tailed(t=40):
@@ -31,7 +31,7 @@ def test_the_bound_of_a_mean_holds_with_its_probability(t, width, probability):
     assert held.min() > probability - 0.1  # to first order only
 
 
-@pytest.mark.parametrize("n", [2 * FEW, 2 * FEW + 1])
+@pytest.mark.parametrize("n", [2 * SAMPLED_CONTEXTS, 2 * SAMPLED_CONTEXTS + 1])
 def test_the_gradient_of_the_bound_is_its_own(n):
     """Of few contexts, and of many, where a sample shows how far the mean may rise."""
     field = heavy_tailed().field(torch.linspace(0, 1, n, dtype=torch.float64)[:, None])

@@ -9,7 +9,7 @@ from allweather.surrogates import GP
 from allweather.surrogates.samples.fourier import Pairs
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
+@pytest.mark.parametrize("kernel", ["rbf", "matern52", "matern-columns"])
 def test_the_covariance_of_many_samples_is_the_kernel(kernel):
     data = GP(kernel, lengthscales=0.5, noise=0.1).fit(table(5)).data
     points, source = uniform(6, 4, seed=3), torch.Generator().manual_seed(0)

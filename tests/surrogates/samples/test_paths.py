@@ -29,7 +29,9 @@ def check(samples, mean, covariance):
     assert ((found - covariance).abs() < 6 * error + 1e-9).all()
 
 
-@pytest.mark.parametrize(("kernel", "t"), [("rbf", 5), ("rbf", 100), ("matern32", 5), ("matern52", 100)])
+@pytest.mark.parametrize(
+    ("kernel", "t"), [("rbf", 5), ("rbf", 100), ("matern32", 5), ("matern52", 100), ("matern-columns", 100)]
+)
 @pytest.mark.slow
 def test_paths_have_the_posteriors_mean_and_covariance(kernel, t):
     posterior = GP(kernel, lengthscales=0.4, noise=0.1).fit(table(t))
@@ -52,7 +54,7 @@ def test_fewer_features_than_data_do_not_starve_the_variance():
     assert (ratio < 1.25).all()
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "matern52"])
+@pytest.mark.parametrize("kernel", ["rbf", "matern52", "matern-columns"])
 def test_draws_have_the_posteriors_mean_and_covariance(kernel):
     posterior = GP(kernel, lengthscales=0.4, noise=0.1).fit(table(40))
     decisions, contexts = uniform(1, 2, seed=11), uniform(6, 2, seed=12)

@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allweather.acquisition.optimize.polytope import MARGIN, Polytope
+from allweather.acquisition.optimize.polytope import INSIDE_MARGIN, Polytope
 from allweather.acquisition.optimize.quadratic_program import definite, model_step
 
 Slopes = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Maps points (b, k), and which start each comes from (b,), to values (b,) and gradients (b, k)."""
 
-ENOUGH = 1e-10
-"""A start has arrived when its model promises less than this part of the spread of all scores."""
+ARRIVED_SHARE = 1e-10
+"""A start has arrived when its model promises less than this share of the spread of all scores."""
 
-STUCK = 1e-7
-"""And it is stuck, at a kink most likely, when its last evaluations gained less than this part."""
+STUCK_SHARE = 1e-7
+"""A start is stuck, most likely at a kink, when its last evaluations gained less than this share."""
 
 
 class Climbed(NamedTuple):
@@ -167,7 +167,7 @@ def _moving(climbers: _Climbers, lowest: float) -> np.ndarray:
     """Who goes on: not those that have arrived, nor those that follow or stay behind another start."""
     promise = climbers.promise
     stride = climbers.length * np.abs(climbers.steps).max(-1, initial=0.0)
-    moving = (promise > ENOUGH) & (stride > 1e-9) & (climbers.recent > STUCK)
+    moving = (promise > ARRIVED_SHARE) & (stride > 1e-9) & (climbers.recent > STUCK_SHARE)
     hope = np.minimum(promise, climbers.recent)
     near = np.abs(climbers.points[:, None] - climbers.points[None]).max(-1, initial=0.0) < 1e-4
     ahead = (climbers.values[None] < climbers.values[:, None]) | (
@@ -186,7 +186,7 @@ def _trial(climbers: _Climbers, polytope: Polytope) -> np.ndarray:
     share = np.where(rates > slack, slack / np.maximum(rates, 1e-300), 1.0).min(-1, initial=1.0)
     trial = np.clip(climbers.points + share[:, None] * moves, 0.0, 1.0)
     # A bound that was meant is met exactly, as far as the constraints' margin allows.
-    edge = MARGIN / 10 if len(normals) else 1e-9
+    edge = INSIDE_MARGIN / 10 if len(normals) else 1e-9
     return np.where(trial < edge, 0.0, np.where(trial > 1 - edge, 1.0, trial))
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from allweather.acquisition.optimize.region import Region
 from allweather.space.variables import Choice, Integer, Variable
 
-FEW = 2000
-"""So many decisions are scored one and all."""
+MAX_LISTED_DECISIONS = 2000
+"""Up to this many decisions, score every one."""
 
 
 def listed(region: Region) -> np.ndarray | None:
     """Every feasible decision (m, d) if none of the variables is continuous and they are few, else None."""
-    if region.real.any() or prod(_levels(variable) for variable in region.box.values()) > FEW:
+    if region.real.any() or prod(_levels(variable) for variable in region.box.values()) > MAX_LISTED_DECISIONS:
         return None
     points = np.zeros((1, 0))
     for variable in region.box.values():

@@ -12,10 +12,10 @@ from allweather.acquisition.optimize.quadratic_program import model_step
 from allweather.errors import InvalidInput
 from allweather.space.constraints import Halfspaces
 
-FLAT = 1e-9
+MIN_THICKNESS = 1e-9
 """A polytope thinner than this has no inside in that direction."""
 
-MARGIN = 1e-10
+INSIDE_MARGIN = 1e-10
 """Where there is room, points stay this far inside: rounding must not break a constraint in the user's units."""
 
 
@@ -30,14 +30,14 @@ class Polytope:
     def rows(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows (2k + m, r) over coordinates of the basis, and the room (b, 2k + m) that they leave at `points`."""
         sides = np.concatenate([self.basis, -self.basis, self.normals @ self.basis])
-        room = np.maximum(self.limits - points @ self.normals.T - MARGIN, 0.0)
+        room = np.maximum(self.limits - points @ self.normals.T - INSIDE_MARGIN, 0.0)
         return sides, np.concatenate([1 - points, points, room], axis=-1)
 
     def nearest(self, points: np.ndarray) -> np.ndarray:
         """The nearest points (b, k) within; where there are none, points outside."""
         k = points.shape[1]
         sides = np.concatenate([np.eye(k), -np.eye(k), self.normals])
-        margin = MARGIN if self.basis.shape[1] == k else 0.0
+        margin = INSIDE_MARGIN if self.basis.shape[1] == k else 0.0
         room = np.concatenate([1 - points, points, self.limits - points @ self.normals.T - margin], axis=-1)
         curvature = np.broadcast_to(np.eye(k), (len(points), k, k))
         return np.asarray(np.clip(points + model_step(np.zeros_like(points), curvature, sides, room), 0.0, 1.0))
@@ -67,9 +67,9 @@ def inside(constraints: Halfspaces) -> Inside:
     limits = np.concatenate([constraints.limits, np.ones(d), np.zeros(d)])
     basis = np.eye(d)
     centre, radius = _chebyshev(normals, limits, basis, np.zeros(len(normals), dtype=bool))
-    if radius < FLAT:
+    if radius < MIN_THICKNESS:
         # Some inequalities are equations in disguise: go on in the directions that they leave.
-        tight = np.array([_most_room(normals, limits, row) < FLAT for row in range(len(normals))])
+        tight = np.array([_most_room(normals, limits, row) < MIN_THICKNESS for row in range(len(normals))])
         basis = null_space(normals[tight], rcond=1e-9) if tight.any() else basis
         centre, _ = _chebyshev(normals, limits, basis, tight)
     return Inside(np.clip(centre, 0.0, 1.0), basis)
@@ -130,7 +130,7 @@ def nearest_whole(constraints: Halfspaces, grid: np.ndarray, target: np.ndarray)
     unit = np.where(grid > 0, 1.0 / np.maximum(grid, 1), 1.0)
     eye, none = np.eye(d), np.zeros((len(constraints.limits), d))
     rows = np.block([[constraints.normals * unit, none], [eye * unit, -eye], [-eye * unit, -eye]])
-    limits = np.concatenate([constraints.limits + FLAT, target, -target])
+    limits = np.concatenate([constraints.limits + MIN_THICKNESS, target, -target])
     top = np.concatenate([np.where(grid > 0, grid, 1.0), np.ones(d)])
     from scipy.optimize import Bounds, milp
     from scipy.optimize import LinearConstraint as Rows

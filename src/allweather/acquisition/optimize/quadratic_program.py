@@ -9,6 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allweather.distances.interior_point import predictor_corrector
+
+MAX_GUESSES, MAX_STEPS = 4, 30
+"""Rounds of guessing which rows bind, and interior point steps, at most."""
+STEP_SHARE = 0.995
+"""Of the longest step that keeps slacks and multipliers positive."""
+
 
 class _State(NamedTuple):
     step: np.ndarray  # (b, k)
@@ -80,7 +87,7 @@ def _guessed(
     can_bind, alone = np.diagonal(meet, axis1=1, axis2=2) > 1e-12, np.eye(len(normals))
     binding = can_bind & (over > 0)
     step, solved = free.copy(), np.zeros(len(free), dtype=bool)
-    for _ in range(4):
+    for _ in range(MAX_GUESSES):
         both = binding[:, :, None] & binding[:, None, :]
         try:
             dual = np.linalg.solve(np.where(both, meet, alone), np.where(binding, over, 0.0)[..., None])[..., 0]
@@ -103,49 +110,57 @@ def _interior_point(gradient: np.ndarray, curvature: np.ndarray, normals: np.nda
     slack = np.maximum(room, 0.1)
     state = _State(step, slack, 0.1 / np.maximum(slack, 1.0))
     with np.errstate(all="ignore"):
-        for _ in range(30):
+        for _ in range(MAX_STEPS):
             dual_residual = _times(curvature, state.step) + gradient + state.dual @ normals
             primal_residual = state.step @ normals.T + state.slack - room
             gap = (state.slack * state.dual).mean(-1, keepdims=True)
             done = np.abs(dual_residual).max() < 1e-9 and np.abs(primal_residual).max() < 1e-11 and gap.max() < 1e-12
             if done:
                 break
-            state = _advance(state, (dual_residual, primal_residual, gap), curvature, normals)
+            system = _System(state, (dual_residual, primal_residual), curvature, normals)
+            _, (move, _), size = predictor_corrector(system, 0.0, STEP_SHARE)
+            step, slack, dual = (a + size * b for a, b in zip(state, move, strict=True))
+            # Programs without a solution drift to infinity: stop them short of overflow.
+            state = _State(step, np.clip(slack, 1e-18, 1e12), np.clip(dual, 1e-18, 1e12))
     return np.asarray(np.nan_to_num(state.step, nan=0.0, posinf=0.0, neginf=0.0))
 
 
-def _advance(
-    state: _State, residuals: tuple[np.ndarray, np.ndarray, np.ndarray], curvature: np.ndarray, normals: np.ndarray
-) -> _State:
-    dual_residual, primal_residual, gap = residuals
-    ratio = state.dual / state.slack
-    system = curvature + (normals.T * ratio[:, None, :]) @ normals
-    system += 1e-14 * np.trace(system, axis1=-2, axis2=-1)[:, None, None] * np.eye(system.shape[-1])
-    inverse = np.linalg.inv(system)
-
-    def direction(product: np.ndarray) -> _State:
-        right = -dual_residual + (product / state.slack - ratio * primal_residual) @ normals
-        step = _times(inverse, right)
-        slack = -primal_residual - step @ normals.T
-        return _State(step, slack, -(product + state.dual * slack) / state.slack)
-
-    product = state.slack * state.dual
-    guess = direction(product)
-    reach = _reach(state, guess)
-    left = ((state.slack + reach * guess.slack) * (state.dual + reach * guess.dual)).mean(-1, keepdims=True)
-    centring = np.clip(left / gap, 0.0, 1.0) ** 3
-    move = direction(product + guess.slack * guess.dual - centring * gap)
-    reach = np.minimum(0.995 * _reach(state, move), 1.0)
-    moved = (a + reach * b for a, b in zip(state, move, strict=True))
-    step, slack, dual = moved
-    # Programs without a solution drift to infinity: stop them short of overflow.
-    return _State(step, np.clip(slack, 1e-18, 1e12), np.clip(dual, 1e-18, 1e12))
+class _Direction(NamedTuple):
+    move: _State
+    longest: np.ndarray  # (b, 1)
 
 
-def _reach(state: _State, move: _State) -> np.ndarray:
-    """How much of the move (b, 1) keeps slack and dual positive."""
-    limits = [np.where(b < 0, -a / np.minimum(b, -1e-300), np.inf) for a, b in zip(state[1:], move[1:], strict=True)]
-    return np.asarray(np.minimum(np.concatenate(limits, -1).min(-1, keepdims=True), 1.0 / 0.995))
+class _System:
+    """The Newton system of a batch of programs at a state."""
+
+    def __init__(
+        self, state: _State, residuals: tuple[np.ndarray, np.ndarray], curvature: np.ndarray, normals: np.ndarray
+    ) -> None:
+        self.state, self.normals = state, normals
+        self.dual_residual, self.primal_residual = residuals
+        self.products, self.pairs = state.slack * state.dual, state.slack.shape[-1]
+        self.gap = self.products.sum(-1, keepdims=True)
+        self.ratio = state.dual / state.slack
+        system = curvature + (normals.T * self.ratio[:, None, :]) @ normals
+        system += 1e-14 * np.trace(system, axis1=-2, axis2=-1)[:, None, None] * np.eye(system.shape[-1])
+        self.inverse = np.linalg.inv(system)
+
+    def direction(self, centring: np.ndarray | None = None, guess: _Direction | None = None) -> _Direction:
+        """Changes that centre the products of slacks and multipliers."""
+        slack, dual, product = self.state.slack, self.state.dual, self.products
+        if centring is not None and guess is not None:
+            product = product + guess.move.slack * guess.move.dual - centring
+        right = -self.dual_residual + (product / slack - self.ratio * self.primal_residual) @ self.normals
+        step = _times(self.inverse, right)
+        moved = -self.primal_residual - step @ self.normals.T
+        move = _State(step, moved, -(product + dual * moved) / slack)
+        limits = [np.where(b < 0, -a / np.minimum(b, -1e-300), np.inf) for a, b in ((slack, moved), (dual, move.dual))]
+        return _Direction(move, np.concatenate(limits, -1).min(-1, keepdims=True))
+
+    def gap_after(self, direction: _Direction, size: np.ndarray) -> np.ndarray:
+        """The gap (b, 1) after a step of this size (b, 1)."""
+        _, slack, dual = (a + size * b for a, b in zip(self.state, direction.move, strict=True))
+        return np.asarray((slack * dual).sum(-1, keepdims=True))
 
 
 def _times(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:

@@ -14,10 +14,10 @@ from allweather.space import Box
 from allweather.space.constraints import Halfspaces, LinearConstraint, halfspaces
 from allweather.space.variables import Choice, Integer
 
-FEASIBLE = 1e-8
+FEASIBILITY_TOLERANCE = 1e-8
 """A constraint holds if it is broken by no more than this, measured as a distance in the unit cube."""
 
-_PROGRAMS = 16
+MAX_INTEGER_PROGRAMS = 16
 """How many points, at most, are made whole by an integer program each: exact, but some milliseconds long."""
 
 
@@ -53,7 +53,7 @@ class Region:
 
     def feasible(self, points: np.ndarray) -> np.ndarray:
         """Which of the legal points (b, d) meet the constraints (b,)."""
-        return np.asarray((points @ self.rows.normals.T <= self.rows.limits + FEASIBLE).all(-1))
+        return np.asarray((points @ self.rows.normals.T <= self.rows.limits + FEASIBILITY_TOLERANCE).all(-1))
 
     def slice(self, points: np.ndarray) -> Polytope:
         """Where the continuous columns of legal points (b, d) may go while the others are held."""
@@ -112,7 +112,7 @@ class Region:
     def _replaced(self, points: np.ndarray) -> np.ndarray:
         """The same, with points that are still infeasible exchanged for the nearest ones that are not."""
         good = self.feasible(points)
-        for row in np.flatnonzero(~good)[:_PROGRAMS]:
+        for row in np.flatnonzero(~good)[:MAX_INTEGER_PROGRAMS]:
             whole = nearest_whole(self.rows, self.grid, points[row])
             if whole is not None:
                 points[row] = self.legal(whole[None])[0]

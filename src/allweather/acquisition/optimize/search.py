@@ -10,19 +10,19 @@ import torch
 from torch import Tensor
 
 from allweather._utils.tensors import as_tensor
+from allweather._utils.warm_starts import warm_starts
 from allweather.acquisition.optimize.bfgs import Climbed, climb
 from allweather.acquisition.optimize.discrete import listed, neighbours
 from allweather.acquisition.optimize.region import Region
 from allweather.acquisition.optimize.scores import Score, Scores, spread_of, starts_among
-from allweather.distances.mmd_supports import warm_starts
 from allweather.errors import require, require_count
 from allweather.space import Box
 from allweather.space.constraints import LinearConstraint
 from allweather.space.variables import Context
 
-FIRST = 64
-"""So many of the listed decisions with the highest bounds are scored before others are ruled out."""
-FINALISTS = 3
+FIRST_LISTED = 64
+"""Listed decisions with the highest bounds that are scored before others are ruled out."""
+REFINED_PEAKS = 3
 """Number of peaks of a rough score that are refined."""
 
 
@@ -148,7 +148,7 @@ class Search:
         points, values = points[chosen], values[chosen]
         climbed = self._climbed(survey, points, values, scale)
         if rough is not None:  # where the rough score ends, the score itself has not far to go
-            top = _peaks(climbed, FINALISTS)
+            top = _peaks(climbed, REFINED_PEAKS)
             points = climbed.points[top]
             values = scores.values(points)
             climbed = self._climbed(scores, points, values, scale, climbed.curvature[top])
@@ -170,7 +170,7 @@ class Search:
         limits += 1e-9 * spread_of(limits)  # bounds are rounded, too
         order = np.argsort(-limits, kind="stable")
         values = np.full(len(points), -np.inf)
-        first, others = order[:FIRST], order[FIRST:]
+        first, others = order[:FIRST_LISTED], order[FIRST_LISTED:]
         values[first] = scores.values(points[first])
         left = others[limits[others] >= values.max()]
         values[left] = Scores(scores.function, max(len(left), 1), self.device).values(points[left])

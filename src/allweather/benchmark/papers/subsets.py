@@ -1,16 +1,22 @@
-"""Figures of subsets: control sets at three levels of cost, with three variances of the other variables."""
+"""Figures of subsets: control sets at three levels of cost, with three variances of the others; times of an `ask`."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import scipy.stats
 
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.claims import CONFIDENCE, Beats, Claim, Finding, Verdict
-from allweather.benchmark.figures import Figure, Settings
+from allweather.benchmark.figures import Figure, Settings, Table, Wanted
+from allweather.benchmark.run import Run
+from allweather.benchmark.summaries import standard_error
+from allweather.errors import require
+from allweather.problems import SubsetProblem
 from allweather.problems.subsets import COSTS, VARIANCES
 
 METHODS = ("ts-psq", "ucb-psq", "etc-50", "etc-100", "etc-ada")
@@ -78,6 +84,72 @@ class LargeVarianceHelps:
         return [Finding(text, f"{len(best)} settings", "share", float(best.mean()), low, high, len(best), verdict)]
 
 
+TIMED_OBSERVATIONS = 100
+PUBLISHED_SECONDS = {
+    "gp-sample-3d": {"ts-psq": 6.27, "ucb-cvs": 37.92},
+    "hartmann3-subsets": {"ts-psq": 4.14, "ucb-cvs": 52.34},
+    "plant-5d": {"ts-psq": 8.96, "ucb-cvs": 61.96},
+    "airfoil": {"ts-psq": 232.27, "ucb-cvs": 87.09},
+}
+"""CPU seconds of one iteration with 100 observations, on the paper's server."""
+RERUN_SECONDS = {
+    "gp-sample-3d": {"ts-psq": 0.85, "ucb-psq": 0.74, "etc-ada": 2.8},
+    "hartmann3-subsets": {"ts-psq": 0.83, "ucb-psq": 2.2, "etc-ada": 5.3},
+}
+"""CPU seconds per iteration of the published code on one thread, over whole runs at moderate costs."""
+TIMED_METHODS = ("ts-psq", "ucb-cvs", "ucb-psq", "etc-ada")
+"""ucb-cvs and ucb-psq evaluate all seven control sets, etc-ada at first the three cheapest."""
+
+
+def _ask_times(wanted: Wanted) -> tuple[pd.DataFrame, str]:
+    """Measure CPU seconds by problem and method; each seed is one `ask` of a study with other data.
+
+    Args:
+        wanted: its seeds are the asks, 3 by default; quick is one problem and one ask.
+
+    Returns:
+        The table, and how it compares with the published times.
+    """
+    quick = wanted.quick
+    names = _select(list(PUBLISHED_SECONDS)[: 1 if quick else None], wanted.problems, "problems")
+    rows = []
+    for name in names:
+        for method in _select(list(TIMED_METHODS), wanted.methods, "methods"):
+            found = pd.Series([_ask_seconds(name, method, seed) for seed in range(1 if quick else wanted.seeds or 3)])
+            rows.append(
+                {
+                    "problem": name,
+                    "method": method,
+                    "mean": found.mean(),
+                    "standard_error": standard_error(found),
+                    "asks": len(found),
+                    "published": PUBLISHED_SECONDS[name].get(method, np.nan),
+                    "published_rerun": RERUN_SECONDS.get(name, {}).get(method, np.nan),
+                }
+            )
+    table = pd.DataFrame(rows)
+    ratios = (table["published"] / table["mean"]).dropna()
+    verdict = f"{ratios.min():.3g} to {ratios.max():.3g} times faster than on the paper's server" if len(ratios) else ""
+    return table, verdict
+
+
+def _ask_seconds(name: str, method: str, seed: int) -> float:
+    run = Run(name, method, seed, iterations=None, initial=TIMED_OBSERVATIONS)
+    problem = run.build_problem()
+    assert isinstance(problem, SubsetProblem)
+    study = run.build_study(problem)
+    study.add(problem.initial_data(np.random.default_rng([seed, 0])))
+    started = time.process_time()
+    study.ask()
+    return time.process_time() - started
+
+
+def _select(known: list[str], wanted: Sequence[str] | None, what: str) -> list[str]:
+    chosen = [name for name in known if wanted is None or name in wanted]
+    require(len(chosen) > 0, f"reproduce({what}=...)", f"name some of {', '.join(known)}", wanted)
+    return chosen
+
+
 VARIANTS = ("etc-50", "etc-100", "etc-ada")
 """Of UCB-CVS."""
 PLAIN = ("ts-psq", "ucb-psq")
@@ -94,7 +166,7 @@ _FIG3_CLAIMS = tuple(Beats(variant, naive) for variant in VARIANTS for naive in 
 _KG_CLAIMS = tuple(
     Beats("kg-cvs", other, level, f"at {level} costs") for level in COSTS for other in ("etc-ada", *PLAIN)
 )
-FIGURES = (
+FIGURES: tuple[Figure | Table, ...] = (
     Figure(
         "subsets-fig2",
         "subsets, Fig. 2",
@@ -117,4 +189,5 @@ FIGURES = (
         _kg,
         _KG_CLAIMS,
     ),
+    Table("subsets-cpu", "subsets, App. C.4", "No algorithm requires a significant amount of compute.", _ask_times),
 )

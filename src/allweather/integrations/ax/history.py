@@ -13,7 +13,7 @@ from ax.core.experiment import Experiment
 from ax.core.trial_status import TrialStatus
 
 from allweather.errors import InvalidInput, require
-from allweather.integrations.ax.outcomes import Given, reference_point, require_supported, wanted_outcomes
+from allweather.integrations.ax.metrics import Given, reference_point, require_supported, wanted_outcomes
 from allweather.integrations.ax.parameters import WHERE, Decisions
 from allweather.objectives import Expectation, Objective, Outcome
 from allweather.space import Space

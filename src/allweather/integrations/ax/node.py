@@ -26,7 +26,7 @@ from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import is_number, require
 from allweather.integrations.ax.history import CONTEXT, TrialHistory
-from allweather.integrations.ax.outcomes import Given, check_given
+from allweather.integrations.ax.metrics import Given, check_given
 from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.ax.saved import decode_state, encode_state
 from allweather.integrations.options import StudyOptions, only_contexts

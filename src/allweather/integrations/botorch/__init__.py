@@ -3,8 +3,7 @@
 from allweather.integrations.botorch.acquisition import RobustAcquisition
 from allweather.integrations.botorch.input_noise import InputNoise
 from allweather.integrations.botorch.joint_acquisition import RobustOutcomesAcquisition
-from allweather.integrations.botorch.objective import RobustMCObjective
-from allweather.integrations.botorch.outcomes import robust_outcomes
+from allweather.integrations.botorch.objective import RobustMCObjective, robust_outcomes
 
 __all__ = [
     "InputNoise",

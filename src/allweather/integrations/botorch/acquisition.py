@@ -15,7 +15,7 @@ from allweather._utils.timing import one_thread
 from allweather.acquisition import Acquisition, Belief
 from allweather.acquisition.base import Score
 from allweather.contexts import Reference
-from allweather.engine.pending import PendingPenalty
+from allweather.engine.batch import PendingPenalty
 from allweather.errors import require, require_count
 from allweather.objectives import Objective
 from allweather.schedules import Progress

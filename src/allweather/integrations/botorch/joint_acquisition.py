@@ -14,10 +14,10 @@ from torch import Generator, Tensor
 from allweather._utils.timing import one_thread
 from allweather.acquisition import Acquisition, Belief
 from allweather.acquisition.base import Score
-from allweather.acquisition.constrained import JointBelief, check_acquisition, joint_score
-from allweather.acquisition.feasibility import Limit
+from allweather.acquisition.joint import JointBelief, joint_score
+from allweather.acquisition.limits import Limit
 from allweather.contexts import Reference
-from allweather.engine.pending import PendingPenalty
+from allweather.engine.batch import PendingPenalty
 from allweather.errors import require, require_count
 from allweather.integrations.botorch.acquisition import drawn_contexts, progress_of
 from allweather.objectives import Expectation, Outcome
@@ -76,7 +76,7 @@ class RobustOutcomesAcquisition(AcquisitionFunction):
         named = named and all(isinstance(each, Observations) for each in observations.values())
         requirement = f"hold Observations of each of {', '.join(outcomes)}"
         require(named, f"{WHERE}(observations=...)", requirement, observations)
-        check_acquisition(acquisition, sum(not each.constrains for each in outcomes.values()))
+        acquisition.check_objectives(sum(not each.constrains for each in outcomes.values()))
         require_count(seed, f"{WHERE}(seed=...)")
         require(isinstance(reference, Reference), f"{WHERE}(reference=...)", "be a Reference", reference)
         reference = Reference.checked(*reference, f"{WHERE}(reference=...)")

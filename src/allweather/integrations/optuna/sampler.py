@@ -23,16 +23,15 @@ from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import InvalidInput, require
 from allweather.integrations.options import StudyOptions, only_contexts, require_names
-from allweather.integrations.optuna.history import CONTEXT, LATE, TrialHistory, further, learned
-from allweather.integrations.optuna.outcomes import (
+from allweather.integrations.optuna.directions import (
     Limits,
     SeveralOutcomes,
     check_limits,
     several_outcomes,
     standard_error_of,
 )
+from allweather.integrations.optuna.history import CONTEXT, LATE, TrialHistory, chosen_context, further, learned
 from allweather.integrations.optuna.parameters import parameters
-from allweather.integrations.optuna.simulated import chosen_context
 from allweather.methods.composition import Composition
 from allweather.objectives import Objective
 from allweather.space import Space

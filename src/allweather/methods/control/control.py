@@ -42,6 +42,8 @@ class Control:
             require(several, "Control(sets=...)", "be costs by variables, or control sets", given)
             chosen = tuple(given)
         require(len(chosen) > 0, "Control(sets=...)", "hold at least one control set", given)
+        for each in chosen:
+            require_number(each.cost, f"Control(sets=...) {', '.join(each.variables)}", above=0)
         distinct = {frozenset(each.variables) for each in chosen}
         require(len(distinct) == len(chosen), "Control(sets=...)", "name each set of variables once", chosen)
         if self.budget is not None:

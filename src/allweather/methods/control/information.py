@@ -17,13 +17,15 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition import Acquisition, Belief
+from allweather.acquisition.base import Score
 from allweather.acquisition.expected_maximum import expected_maximum
-from allweather.errors import MOST, InvalidInput, require_count, require_number
+from allweather.acquisition.joint import joint_scores, likely_feasible
+from allweather.acquisition.optimize import Search
+from allweather.errors import MOST, require_count, require_number
 from allweather.methods.control.ledger import Ledger
-from allweather.methods.control.rules import Offer, Rule, Side, best_of_each
-from allweather.surrogates.kernels import ProductKernel
-from allweather.surrogates.posteriors.field import Data
-from allweather.surrogates.posteriors.product import ProductPosterior
+from allweather.methods.control.rules import Offer, Rule, SideBelief, best_of_each
+from allweather.surrogates.gp.known_noise import centre_and_scale
+from allweather.surrogates.posteriors.step import Step
 
 RIVALS = 8
 """Number of tried decisions, best under the posterior mean, that are candidates too."""
@@ -50,51 +52,82 @@ class InformationPerCost(Rule):
         require_number(self.threshold, "InformationPerCost(threshold=...)", low=0)
         require_count(self.contexts, "InformationPerCost(contexts=...)", low=1, high=MOST)
 
-    def choose(self, sides: Sequence[Side], acquisition: Acquisition, ledger: Ledger) -> Offer:
-        """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost."""
-        plans = Plans.of(sides)
-        lessons = [Lesson(side.belief, plans, self.contexts) for side in sides]
+    def choose(self, sides: Sequence[SideBelief], acquisition: Acquisition, ledger: Ledger) -> Offer:
+        """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost.
+
+        Of several objectives gains are added, each in units of its outcomes' standard deviation. Under limits a gain
+        counts by the probability that the trial keeps them.
+        """
+        lessons, unit = self._lessons(sides)
         quick = [side._replace(search=replace(side.search, raw=32, starts=2, steps=12)) for side in sides]
         offers = best_of_each(quick, lessons)
-        best = self.pick(offers, ledger)
+        best = self.pick([offer for offer in offers if offer.safe] or offers, ledger)
         share = float(Fraction(best.control.exact_cost, ledger.dearest))
-        if best.score >= self.threshold * plans.data.scale * share:
+        if best.score >= self.threshold * unit * share:
             return best
-        return max(
-            best_of_each(sides, acquisition.together([side.belief for side in sides])), key=lambda offer: offer.score
-        )
+        offers = best_of_each(sides, joint_scores(acquisition, [side.joint for side in sides]))
+        return max([offer for offer in offers if offer.safe] or offers, key=lambda offer: offer.score)
+
+    def _lessons(self, sides: Sequence[SideBelief]) -> tuple[list[Score], float]:
+        """What a trial teaches under each set, and the standard deviation that this is measured in."""
+        gains: list[list[Score]] = [[] for _ in sides]
+        units = []
+        for place in range(len(sides[0].joint.objectives)):
+            beliefs = [side.joint.objectives[place] for side in sides]
+            plans, seen = Plans.of(beliefs, [side.search for side in sides]), beliefs[0].observations
+            units.append(centre_and_scale(seen.values, seen.sds)[1])
+            for found, belief in zip(gains, beliefs, strict=True):
+                found.append(Lesson(belief, plans, self.contexts))
+        shares = [1.0] if len(units) == 1 else [1 / unit for unit in units]
+        scores = [_taught(side, found, shares) for side, found in zip(sides, gains, strict=True)]
+        return scores, units[0] if len(units) == 1 else 1.0
 
     def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
         """The most per unit cost."""
         return max(offers, key=lambda offer: offer.score / offer.control.cost)
 
 
+def _taught(side: SideBelief, gains: Sequence[Score], shares: Sequence[float]) -> Score:
+    """The sum of gains, each times its share, and times the probability that limits are kept."""
+    if len(gains) == 1 and not side.joint.limits:
+        return gains[0]
+    kept = likely_feasible(side.joint.limits)
+
+    def score(decisions: Tensor) -> Tensor:
+        total = torch.stack([share * gain(decisions) for share, gain in zip(shares, gains, strict=True)]).sum(0)
+        return total * kept(decisions).exp() if side.joint.limits else total
+
+    return score
+
+
 @dataclass(frozen=True, eq=False)
 class Plans:
     """Control sets with values, among which one will be recommended; in the order of columns that was fitted."""
 
-    data: Data
-    kernel: ProductKernel
-    """Of whole points."""
     points: Tensor
     """(z, m, d) each plan's values with contexts that stand for all."""
     weights: Tensor
     """(z, m) the objective's slope in the value at each of them."""
     means: Tensor
     """(z,) the objective under the posterior mean, in the outcome's units."""
-    half: Tensor
-    """(z, t) correlations with the data, whitened."""
+    step: Step
+    """How one outcome moves the means at all these points."""
 
     @classmethod
-    def of(cls, sides: Sequence[Side]) -> Plans:
-        """Return the best decision of every set under the posterior mean, and the best of those tried."""
-        data, kernel = _whole(sides[0].belief)
-        points, weights, means = _side_by_side([_plans(side) for side in sides])
-        top = means.argsort(descending=True)[: RIVALS + len(sides)]
+    def of(cls, beliefs: Sequence[Belief], searches: Sequence[Search]) -> Plans:
+        """Return the best decision of every set under the posterior mean, and the best of those tried.
+
+        Args:
+            beliefs: about one objective, one under each set.
+            searches: for decisions of each set.
+        """
+        points, weights, means = _side_by_side(list(map(_plans, beliefs, searches)))
+        top = means.argsort(descending=True)[: RIVALS + len(beliefs)]
         points, weights, means = points[top], weights[top], means[top]
-        with_data = kernel(points.flatten(0, 1), _canonical(data, data.points)).reshape(*points.shape[:2], -1)
-        half = torch.einsum("zm,zmt->zt", weights, with_data) @ data.unroot.T
-        return cls(data, kernel, points, weights, means, half)
+        belief = beliefs[0]
+        back, nothing = _order(belief), points.new_zeros(1, 0)
+        whole = belief.surrogate.arranged(back, len(back)).field(nothing)
+        return cls(points, weights, means, whole.step(points.flatten(0, 1), points.new_ones(1), nothing))
 
 
 class Lesson:
@@ -102,30 +135,25 @@ class Lesson:
 
     def __init__(self, belief: Belief, plans: Plans, contexts: int) -> None:
         reference, source = belief.reference, belief.generator
-        drawn = torch.multinomial(reference.weights, contexts, replacement=True, generator=source)
+        drawn = torch.multinomial(reference.weights.cpu(), contexts, replacement=True, generator=source)
         self._contexts = reference.points[drawn] if reference.points.shape[1] else reference.points[:1]
         self._plans, self._order = plans, _order(belief)
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The knowledge gradient, in the outcome's units."""
-        plans, data = self._plans, self._plans.data
-        b, m = len(decisions), len(self._contexts)
+        plans, b, m = self._plans, len(decisions), len(self._contexts)
         joint = torch.cat([decisions[:, None].expand(b, m, -1), self._contexts.expand(b, m, -1)], -1)
-        points = joint.reshape(b * m, -1)[:, self._order]
-        half = plans.kernel(points, _canonical(data, data.points)) @ data.unroot.T
-        spread = (plans.kernel.outputscale - half.square().sum(-1)).clamp_min(0) + data.noise
-        with_plans = plans.kernel(points, plans.points.flatten(0, 1)).reshape(b * m, *plans.weights.shape)
-        covariance = torch.einsum("bzm,zm->bz", with_plans, plans.weights) - half @ plans.half.T
-        steps = data.scale * covariance / spread.sqrt()[:, None]
+        points = joint.reshape(b * m, -1)[:, torch.tensor(self._order)]
+        moved = plans.step(points)[:, 0].reshape(b * m, *plans.weights.shape)
+        steps = torch.einsum("bzm,zm->bz", moved, plans.weights)
         return expected_maximum(plans.means.expand_as(steps), steps).reshape(b, m).mean(-1)
 
 
-def _plans(side: Side) -> tuple[Tensor, Tensor, Tensor]:
+def _plans(belief: Belief, search: Search) -> tuple[Tensor, Tensor, Tensor]:
     """Points (k, m, d), weights (k, m) and means (k,) of the plans of one set."""
-    belief = side.belief
-    thinned = belief.reference.thinned(FEW)
-    thin = belief if thinned is None else replace(belief, reference=thinned[1])
-    quick = replace(side.search, raw=64, starts=4, steps=15)
+    sampled = belief.reference.sampled(FEW)
+    thin = belief if sampled is None else replace(belief, reference=sampled[1])
+    quick = replace(search, raw=64, starts=4, steps=15)
     best = quick.best(thin.expected, belief.generator, near=belief.incumbents(4)).decision
     decisions = torch.cat([best[None], belief.incumbents(RIVALS)])
     values = thin.field.mean(decisions).detach().requires_grad_()
@@ -135,8 +163,8 @@ def _plans(side: Side) -> tuple[Tensor, Tensor, Tensor]:
         means = belief.expected(decisions)  # which plan is best is too important for a few contexts
     contexts = thin.reference.points
     k, m = weights.shape
-    joint = torch.cat([decisions[:, None].expand(k, m, -1), contexts.expand(k, m, -1)], -1)[..., _order(belief)]
-    return joint, weights, means
+    joint = torch.cat([decisions[:, None].expand(k, m, -1), contexts.expand(k, m, -1)], -1)
+    return joint[..., torch.tensor(_order(belief))], weights, means
 
 
 def _side_by_side(parts: list[tuple[Tensor, Tensor, Tensor]]) -> tuple[Tensor, Tensor, Tensor]:
@@ -150,21 +178,7 @@ def _side_by_side(parts: list[tuple[Tensor, Tensor, Tensor]]) -> tuple[Tensor, T
     return torch.cat(points), torch.cat(weights), torch.cat([means for _, _, means in parts])
 
 
-def _whole(belief: Belief) -> tuple[Data, ProductKernel]:
-    """The posterior's parts, with the kernel of whole points in the order that was fitted."""
-    posterior = belief.surrogate
-    if not isinstance(posterior, ProductPosterior):
-        raise InvalidInput("needs a `GP()` as surrogate", where="InformationPerCost")
-    kernel, back = posterior.data.kernel, _order(belief)
-    return posterior.data, replace(kernel, lengthscales=kernel.lengthscales[back], split=len(back))
-
-
 def _order(belief: Belief) -> list[int]:
     """Where each of the columns that were fitted is among the belief's own."""
-    posterior = belief.surrogate
-    order = posterior.data.order if isinstance(posterior, ProductPosterior) else None
+    order = belief.surrogate.order
     return list(range(belief.observations.joint.shape[1])) if order is None else np.argsort(order).tolist()
-
-
-def _canonical(data: Data, points: Tensor) -> Tensor:
-    return points if data.order is None else points[:, np.argsort(data.order).tolist()]

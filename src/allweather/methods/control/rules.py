@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from allweather._utils.registry import Named
 from allweather.acquisition import Acquisition, Belief
 from allweather.acquisition.base import Score
+from allweather.acquisition.joint import JointBelief, joint_scores
 from allweather.acquisition.optimize import Search
 from allweather.errors import require, require_count, require_number
 from allweather.methods.control.ledger import Ledger
@@ -31,14 +33,30 @@ class Offer(NamedTuple):
     """Whether the score is the logarithm of what is gained."""
     function: Score | None = None
     """What was maximised."""
+    safe: bool = True
+    """In a cautious study: whether the decision keeps all limits with the stated probability."""
 
 
-class Side(NamedTuple):
-    """One control set with the belief under it, and the search for its best decision."""
+class Settled(NamedTuple):
+    """The decision made of the best-scored one in a cautious study, and whether it is safe."""
+
+    decision: Tensor  # (d_x,)
+    safe: bool
+
+
+class SideBelief(NamedTuple):
+    """One control set with what is believed under it, and the search for its best decision."""
 
     control: ControlSet
-    belief: Belief
+    joint: JointBelief
     search: Search
+    settle: Callable[[Tensor], Settled] | None = None
+    """In a cautious study: from the decision with the best score to one that is safe."""
+
+    @property
+    def belief(self) -> Belief:
+        """The belief about the first objective."""
+        return self.joint.main
 
 
 class Rule(Named, ABC):
@@ -48,22 +66,40 @@ class Rule(Named, ABC):
         """Return the sets to consider; by default all that the budget allows."""
         return ledger.affordable
 
-    def choose(self, sides: Sequence[Side], acquisition: Acquisition, ledger: Ledger) -> Offer:
-        """Return the next trial: one of the best decisions of each set by the acquisition."""
-        scores = acquisition.together([side.belief for side in sides])
-        return self.pick(best_of_each(sides, scores, acquisition.logarithmic), ledger)
+    def choose(self, sides: Sequence[SideBelief], acquisition: Acquisition, ledger: Ledger) -> Offer:
+        """Return the next trial: one of the best decisions of each set by the acquisition, a safe one if there is one.
+
+        Args:
+            sides: the eligible sets.
+            acquisition: scores decisions.
+            ledger: trials and costs so far.
+        """
+        scores = joint_scores(acquisition, [side.joint for side in sides])
+        offers = best_of_each(sides, scores, acquisition.logarithmic)
+        return self.pick([offer for offer in offers if offer.safe] or offers, ledger)
 
     @abstractmethod
     def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
         """One of the offers, which are in the order of the sets."""
 
 
-def best_of_each(sides: Sequence[Side], scores: Sequence[Score], logarithmic: bool = False) -> list[Offer]:
-    """The decision with the best score of each set."""
+def best_of_each(sides: Sequence[SideBelief], scores: Sequence[Score], logarithmic: bool = False) -> list[Offer]:
+    """The decision with the best score of each set.
+
+    Args:
+        sides: the sets.
+        scores: one for each of them.
+        logarithmic: whether scores are logarithms of what is gained.
+    """
     offers = []
     for side, score in zip(sides, scores, strict=True):
-        decision, value = side.search.best(score, side.belief.generator)
-        offers.append(Offer(side.control, decision, value, logarithmic, score))
+        decision, value = side.search.best(score, side.joint.generator)
+        safe = True
+        if side.settle is not None:
+            decision, safe = side.settle(decision)
+            with torch.no_grad():
+                value = float(score(decision[None])[0])
+        offers.append(Offer(side.control, decision, value, logarithmic, score, safe))
     return offers
 
 

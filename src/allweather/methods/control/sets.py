@@ -31,7 +31,7 @@ class ControlSet:
         words = len(names) > 0 and all(isinstance(name, str) for name in names)
         require(words, "ControlSet(variables=...)", "name at least one variable", self.variables)
         require(len(set(names)) == len(names), "ControlSet(variables=...)", "name a variable once", names)
-        require_number(self.cost, f"ControlSet({', '.join(names)}, cost=...)", above=0)
+        require_number(self.cost, f"ControlSet({', '.join(names)}, cost=...)", low=0)
         object.__setattr__(self, "variables", names)
         object.__setattr__(self, "cost", float(str(self.cost)))  # a tenth of any precision is a tenth
 

@@ -16,15 +16,15 @@ import torch
 from torch import Tensor
 
 from allweather._utils.cells import cells_of
+from allweather._utils.matern import Matern
 from allweather.surrogates.approximations.low_rank import truncated_root
-from allweather.surrogates.kernels import Factor
 
-DENSE = 2048
-"""Up to so many contexts their correlations are kept as a matrix of 32 MiB at most."""
-BLOCK, LAUNCHED = 2**15, 2**24
-"""Correlations computed at a time where they are not kept; on a GPU launches cost more than memory."""
-RANK = 512
-"""Columns of the low-rank root that stands for more of them."""
+MAX_DENSE_CONTEXTS = 2048
+"""Up to this many contexts, keep their correlation matrix (32 MiB)."""
+CPU_BLOCK, GPU_BLOCK = 2**15, 2**24
+"""Correlations computed at a time where they are not kept; on a GPU, launching kernels costs more than memory."""
+MAX_ROOT_COLUMNS = 512
+"""Above MAX_DENSE_CONTEXTS: limit on the columns of the low-rank root that replaces the matrix."""
 MAX_UNGROUPED_CONTEXTS, CELLS = 2**14, 2048
 """Above MAX_UNGROUPED_CONTEXTS: group contexts in CELLS cells for the standard deviation of weighted sums."""
 
@@ -35,12 +35,12 @@ class Gram:
 
     Example:
         >>> import torch
-        >>> gram = Gram(Factor(2.5), torch.zeros(2, 1, dtype=torch.float64))
+        >>> gram = Gram(Matern(2.5), torch.zeros(2, 1, dtype=torch.float64))
         >>> gram.quadratic(torch.tensor([0.5, 0.5], dtype=torch.float64)).item()
         1.0
     """
 
-    factor: Factor
+    factor: Matern
     contexts: Tensor
     """(n, d_c) divided by the lengthscales."""
 
@@ -48,7 +48,7 @@ class Gram:
         """`w' K w` (...,) of weights (..., n)."""
         if weights.ndim == 1:
             return self._shared(weights)
-        if len(self.contexts) <= DENSE:
+        if len(self.contexts) <= MAX_DENSE_CONTEXTS:
             return ((weights @ self._matrix) * weights).sum(-1)
         root, rest = self._root
         return (weights @ root).square().sum(-1) + weights.square() @ rest
@@ -59,7 +59,7 @@ class Gram:
         points, weights = self.contexts[used], weights[used]
         if points.device.type == "cpu":
             return weights.new_tensor(_half_by_half(self.factor, points.numpy(), weights.numpy()))
-        total, rows = weights.new_zeros(()), max(1, LAUNCHED // max(len(points), 1))
+        total, rows = weights.new_zeros(()), max(1, GPU_BLOCK // max(len(points), 1))
         for start in range(0, len(points), rows):
             end = start + rows
             block = self.factor(points[start:end], points[start:])
@@ -73,7 +73,7 @@ class Gram:
 
     @cached_property
     def _root(self) -> tuple[Tensor, Tensor]:
-        return truncated_root(self.factor, self.contexts, RANK)
+        return truncated_root(self.factor, self.contexts, MAX_ROOT_COLUMNS)
 
 
 class Coarse(NamedTuple):
@@ -89,7 +89,7 @@ class Coarse(NamedTuple):
     @classmethod
     def of(
         cls,
-        factor: Factor,
+        factor: Matern,
         contexts: Tensor,  # (n, d_c)
         anchors: Tensor,  # (t, d_c)
     ) -> Coarse:
@@ -109,20 +109,23 @@ class Coarse(NamedTuple):
 
 
 def _half_by_half(
-    factor: Factor,
+    factor: Matern,
     points: np.ndarray,  # (n, d_c)
     weights: np.ndarray,  # (n,)
 ) -> float:
     """The quadratic form in half of the correlation matrix, block by block."""
     # Correlations are flat at distance 0, where differences of squares lose digits.
-    squares, rows = (points**2).sum(1), max(1, BLOCK // max(len(points), 1))
+    squares, rows = (points**2).sum(1), max(1, CPU_BLOCK // max(len(points), 1))
     total = 0.0
     for start in range(0, len(points), rows):
         here = slice(start, start + rows)
-        squared = points[here] @ (-2 * points[start:].T)
-        squared += squares[start:]
-        squared += squares[here, None]
-        block = factor.of_array(np.maximum(squared, 0.0, out=squared))
+        if factor.columns:
+            block = factor.of_arrays(points[here], points[start:])
+        else:
+            squared = points[here] @ (-2 * points[start:].T)
+            squared += squares[start:]
+            squared += squares[here, None]
+            block = factor.of_array(np.maximum(squared, 0.0, out=squared))
         twice = 2 * weights[start:]
         twice[:rows] = weights[here]
         total += float(weights[here] @ (block @ twice))

@@ -11,13 +11,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from allweather._utils.linear_algebra import cholesky_root
+from allweather._utils.linear_algebra import PivotedCholesky, cholesky_root, randomly_pivoted_cholesky
 from allweather.surrogates.base import Paths
 from allweather.surrogates.gp.known_noise import filled
 from allweather.surrogates.hyperparameters import Hyperparameters
@@ -29,27 +28,10 @@ from allweather.surrogates.samples.fourier import weight_space
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
 
-MOST = 2048
-"""Inducing points at most."""
-BLOCK = 128
-"""Inducing points proposed at a time."""
-LACKING = 0.001
-"""Share of the noise's variance that outcomes may lack on average before more inducing points are added."""
-ROUNDING = 1e-11
-"""Share of the prior variance below which nothing is lacking."""
+MAX_INDUCING_POINTS, LACKING = 2048, 0.001
+"""Inducing points are added until outcomes lack less than LACKING of the noise's variance on average."""
 
 log = logging.getLogger("allweather")
-
-
-class LowRank(NamedTuple):
-    """A covariance matrix of t points as `rows' rows`, and what that lacks on its diagonal."""
-
-    rows: Tensor
-    """(m, t)"""
-    chosen: Tensor
-    """(m,) the inducing points, in the order in which rows were added."""
-    lacking: Tensor
-    """(t,) never negative."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +65,12 @@ class InducingPosterior(ProductPosterior):
         """The posterior of standardised outcomes, through so many inducing points as they need."""
         variances = filled(told.known, fitted.noise, len(told.points))
         least = fitted.noise if variances is None else min(float(variances.mean()), fitted.noise)
-        low_rank = pivoted(kernel, told.points, LACKING * least, MOST)
+        points, prior = told.points, kernel.outputscale.expand(len(told.points))
+        low_rank = randomly_pivoted_cholesky(
+            lambda picks: kernel(points[picks], points), prior, MAX_INDUCING_POINTS, LACKING * least
+        )
+        shown = len(low_rank.pivots), len(points), float(low_rank.lacking.mean())
+        log.info("%d inducing points for %d outcomes, lacking %.2g", *shown)
         return _conditioned(fitted, kernel, told, low_rank, variances)
 
     def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
@@ -105,7 +92,7 @@ class InducingPosterior(ProductPosterior):
         """The same posterior with its columns in another order."""
         found = super().arranged(order, split)
         assert isinstance(found, InducingPosterior)
-        return replace(found, everything=replace(self._all, points=self._all.points[:, list(order)]))
+        return replace(found, everything=replace(self._all, points=self._all.points[:, torch.tensor(order)]))
 
     @property
     def information_gain(self) -> float:
@@ -132,59 +119,12 @@ class InducingPosterior(ProductPosterior):
         return self.everything
 
 
-def pivoted(kernel: ProductKernel, points: Tensor, tolerance: float, limit: int) -> LowRank:
-    """Choose inducing points by randomly pivoted Cholesky, with the same draws for the same number of points.
-
-    Args:
-        kernel: the prior covariance.
-        points: (t, d) joint points.
-        tolerance: variance that points may lack on average.
-        limit: the largest number of inducing points.
-
-    Example:
-        >>> kernel = Hyperparameters.typical(1).kernel("rbf", 1)
-        >>> points = torch.linspace(0, 1, 500, dtype=torch.float64)[:, None]
-        >>> found = pivoted(kernel, points, 1e-6, 100)
-        >>> len(found.chosen) < 30, bool(found.lacking.mean() < 1e-6)
-        (True, True)
-    """
-    t, source = len(points), np.random.default_rng(len(points))
-    limit = min(limit, t)
-    rows = points.new_empty(limit, t)
-    remaining = kernel.outputscale.expand(t).clone()
-    chosen: list[int] = []
-    while len(chosen) < limit and float(remaining.mean()) > tolerance:
-        rank, left = len(chosen), remaining.cpu().numpy()
-        size = min(BLOCK, limit - rank, int((left > 0).sum()))
-        picks = source.choice(t, size=size, replace=False, p=left / left.sum())
-        new = kernel(points[picks], points) - rows[:rank, picks].T @ rows[:rank]  # (size, t)
-        kept = _accepted(new[:, picks].cpu().numpy(), source)
-        picks, new = picks[kept], new[kept]
-        root = cholesky_root(new[:, picks])
-        added = torch.linalg.solve_triangular(root, new, upper=False)
-        rows[rank : rank + len(kept)] = added
-        remaining = remaining - added.square().sum(0)
-        remaining[picks] = 0
-        remaining[remaining < ROUNDING * kernel.outputscale] = 0
-        chosen += [int(each) for each in picks]
-        log.info("%d inducing points for %d outcomes, lacking %.2g", len(chosen), t, float(remaining.mean()))
-    return LowRank(rows[: len(chosen)], torch.tensor(chosen), remaining)
-
-
-def _accepted(covariance: np.ndarray, source: np.random.Generator) -> np.ndarray:
-    """Which of the proposed points (k,) to keep: each as likely as it is not explained by those before it."""
-    left, kept = covariance.copy(), []
-    before = covariance.diagonal().copy()
-    for place in range(len(left)):
-        if left[place, place] > max(source.random(), 1e-6) * before[place]:
-            kept.append(place)
-            column = left[:, place] / np.sqrt(left[place, place])
-            left -= np.outer(column, column)
-    return np.array(kept, dtype=np.int64)
-
-
 def _conditioned(
-    fitted: Hyperparameters, kernel: ProductKernel, told: Standardised, low_rank: LowRank, variances: Tensor | None
+    fitted: Hyperparameters,
+    kernel: ProductKernel,
+    told: Standardised,
+    low_rank: PivotedCholesky,
+    variances: Tensor | None,
 ) -> InducingPosterior:
     points, targets, units, _ = told
     rows, chosen, lacking = low_rank

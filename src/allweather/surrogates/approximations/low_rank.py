@@ -16,15 +16,16 @@ import torch
 from scipy.linalg.blas import dtrsm
 from torch import Tensor
 
-from allweather.surrogates.kernels import Factor
+from allweather._utils.linear_algebra import PivotedCholesky, pivoted_cholesky
+from allweather._utils.matern import Matern
 
 TOLERANCE, JITTER = 1e-13, 1e-9
 """Of a covariance, relative to the prior variance; and what is added to that of pivots chosen for other scalings."""
 
 
-WORTHWHILE = 2**22
-"""Multiplications for one decision's variances, from which on a skeleton is worth making."""
-EXACT, ROUGH = 3e-12, 1e-3
+MIN_SKELETON_PRODUCTS = 2**22
+"""Below this many multiplications per decision, compute variances at all contexts."""
+EXACT_ACCURACY, ROUGH_ACCURACY = 3e-12, 1e-3
 """Accuracies of the map from few contexts to all: to rounding, or good enough to tell decisions apart."""
 
 
@@ -61,7 +62,7 @@ class Skeletons(NamedTuple):
         return Skeleton(torch.from_numpy(self.order[:kept].astype(np.int64)), torch.from_numpy(spread))
 
 
-def pivoted_root(factor: Factor, points: Tensor, limit: int) -> Tensor | None:
+def pivoted_root(factor: Matern, points: Tensor, limit: int) -> Tensor | None:
     """A matrix (n, r), r at most `limit`, whose rows have the correlations of the points as inner products.
 
     Cholesky with the largest remaining variance as pivot; None where `limit` columns do not suffice.
@@ -69,15 +70,15 @@ def pivoted_root(factor: Factor, points: Tensor, limit: int) -> Tensor | None:
     Example:
         >>> import math
         >>> points = torch.linspace(0, 1, 50, dtype=torch.float64)[:, None]
-        >>> root = pivoted_root(Factor(math.inf), points, 50)
-        >>> root.shape[1] < 12, torch.allclose(root @ root.T, Factor(math.inf)(points, points), atol=1e-12)
+        >>> root = pivoted_root(Matern(math.inf), points, 50)
+        >>> root.shape[1] < 12, torch.allclose(root @ root.T, Matern(math.inf)(points, points), atol=1e-12)
         (True, True)
     """
     root, remaining = truncated_root(factor, points, limit)
     return root if float(remaining.max()) <= TOLERANCE else None
 
 
-def truncated_root(factor: Factor, points: Tensor, limit: int, tolerance: float = TOLERANCE) -> tuple[Tensor, Tensor]:
+def truncated_root(factor: Matern, points: Tensor, limit: int, tolerance: float = TOLERANCE) -> tuple[Tensor, Tensor]:
     """As `pivoted_root`, but as good as `limit` columns can be: the root (n, r), and the variances (n,) it lacks.
 
     Args:
@@ -86,12 +87,12 @@ def truncated_root(factor: Factor, points: Tensor, limit: int, tolerance: float 
         limit: the largest number of columns.
         tolerance: columns are added until every point lacks less variance than this.
     """
-    root, lacking, _ = _pivoted(factor, points, limit, tolerance)
-    return root, lacking
+    found = _pivoted(factor, points, limit, tolerance)
+    return found.rows.T.contiguous(), found.lacking
 
 
 def truncated_roots(
-    factor: Factor, points: Tensor, limit: int, tolerance: float = TOLERANCE
+    factor: Matern, points: Tensor, limit: int, tolerance: float = TOLERANCE
 ) -> list[tuple[Tensor, Tensor]]:
     """Roots (n, r) of several scalings of the same points, and the variances (n,) that each lacks.
 
@@ -105,27 +106,32 @@ def truncated_roots(
 
     Example:
         >>> points = torch.linspace(0, 1, 50, dtype=torch.float64)[:, None] * torch.tensor([1.0, 3.0])[:, None, None]
-        >>> [(root.shape, bool(lacking.max() < 1e-4)) for root, lacking in truncated_roots(Factor(2.5), points, 12)]
+        >>> [(root.shape, bool(lacking.max() < 1e-4)) for root, lacking in truncated_roots(Matern(2.5), points, 12)]
         [(torch.Size([50, 12]), True), (torch.Size([50, 12]), False)]
     """
-    *_, pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance)  # distances from 0 grow as all others
+    pivots = _pivoted(factor, points.abs().amax(0), limit, tolerance).pivots  # distances from 0 grow as all others
     if points.device.type == "cpu":
         return [_root_at(factor, each, pivots.numpy()) for each in points.numpy()]
     # (m, r, n), one at a time: what is in cache is several times faster.
-    rows = torch.stack([factor.of(_squared(each[None, pivots], each[None])[0]) for each in points])
+    between = factor if factor.columns else lambda a, b: factor.of(_squared(a[None], b[None])[0])
+    rows = torch.stack([between(each[pivots], each) for each in points])
     inner = rows[:, :, pivots]
     inner = inner + JITTER * torch.diag(torch.ones_like(inner[0, 0]))
     roots = torch.linalg.solve_triangular(torch.linalg.cholesky(inner), rows, upper=False).mT
     return list(zip(roots, (1 - roots.square().sum(-1)).clamp_min(0), strict=True))
 
 
-def _root_at(factor: Factor, points: np.ndarray, pivots: np.ndarray) -> tuple[Tensor, Tensor]:
+def _root_at(factor: Matern, points: np.ndarray, pivots: np.ndarray) -> tuple[Tensor, Tensor]:
     """The root (n, r) of the correlations of points (n, d) with these pivots (r,), and the variances (n,) it lacks."""
-    chosen, squares = points[pivots], (points**2).sum(1)
-    squared = (-2 * chosen) @ points.T
-    squared += squares
-    squared += squares[pivots, None]
-    rows = factor.of_array(np.maximum(squared, 0.0, out=squared))  # (r, n)
+    chosen = points[pivots]
+    if factor.columns:
+        rows = factor.of_arrays(chosen, points)  # (r, n)
+    else:
+        squares = (points**2).sum(1)
+        squared = (-2 * chosen) @ points.T
+        squared += squares
+        squared += squares[pivots, None]
+        rows = factor.of_array(np.maximum(squared, 0.0, out=squared))
     inner = rows[:, pivots] + JITTER * np.eye(len(pivots))
     root = dtrsm(1.0, np.linalg.cholesky(inner).T, rows.T, side=1, trans_a=0, lower=0, overwrite_b=1)
     lacking = np.maximum(1 - np.einsum("nr,nr->n", root, root), 0.0)
@@ -138,27 +144,13 @@ def _squared(a: Tensor, b: Tensor) -> Tensor:
     return torch.baddbmm(lengths, a, b.mT, alpha=-2).clamp_min_(0)
 
 
-def _pivoted(factor: Factor, points: Tensor, limit: int, tolerance: float) -> tuple[Tensor, Tensor, Tensor]:
-    """The truncated root (n, r), the variances (n,) it lacks, and its pivots (r,)."""
-    n = len(points)
-    remaining, columns = points.new_ones(n), points.new_empty(limit, n)
-    pivots: list[int] = []
-    for rank in range(limit):
-        pivot = int(remaining.argmax())
-        variance = float(remaining[pivot])
-        if variance <= tolerance:
-            break
-        row = factor.of((points - points[pivot]).square().sum(-1))
-        if rank:
-            row.addmv_(columns[:rank].T, columns[:rank, pivot], alpha=-1)
-        columns[rank] = row.div_(variance**0.5)
-        remaining.addcmul_(row, row, value=-1)
-        remaining[pivot] = 0
-        pivots.append(pivot)
-    return columns[: len(pivots)].T.contiguous(), remaining.clamp_min(0), torch.tensor(pivots)
+def _pivoted(factor: Matern, points: Tensor, limit: int, tolerance: float) -> PivotedCholesky:
+    """The correlations of points (n, d)."""
+    ones = points.new_ones(len(points))
+    return pivoted_cholesky(lambda pivot: factor.of_differences(points - points[pivot]), ones, limit, tolerance)
 
 
-def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:
+def skeletons(factor: Matern, contexts: Tensor, anchors: Tensor, signal: float) -> Skeletons:
     """Which contexts determine the posterior variance at all others.
 
     Args:
@@ -171,7 +163,7 @@ def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) 
     nothing_saved = Skeletons(None, np.arange(n))
     t = len(anchors)
     # The spectrum of a Matern falls too slowly; with few data the variance is cheap as it is.
-    if factor.nu != math.inf or n * t**2 < WORTHWHILE:
+    if factor.nu != math.inf or n * t**2 < MIN_SKELETON_PRODUCTS:
         return nothing_saved
     root = pivoted_root(factor, torch.cat([contexts, anchors]), min(n, 256, max(t, 16)))
     if root is None:
@@ -187,7 +179,7 @@ def skeletons(factor: Factor, contexts: Tensor, anchors: Tensor, signal: float) 
         sketch = (rows @ mixed[0]) * (rows @ mixed[1])
         triangle, order = scipy.linalg.qr(sketch.cpu().numpy().T, mode="r", pivoting=True, check_finite=False)
         size = np.abs(np.diagonal(triangle))
-        if size[-8] <= EXACT * size[0]:  # the sketch was wide enough to see the rank
+        if size[-8] <= EXACT_ACCURACY * size[0]:  # the sketch was wide enough to see the rank
             return Skeletons(triangle, order)
         width = 3 * width // 2
     return nothing_saved

@@ -21,7 +21,7 @@ from allweather.surrogates.gp.hyperparameter_fit import Evidence
 from allweather.surrogates.gp.known_noise import centre_and_scale, known_variances
 from allweather.surrogates.gp.outcome_transform import PLACES, places_for
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import require_family
+from allweather.surrogates.kernels import over_columns, require_family
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posteriors.leave_one_out import log_predictive_density
 from allweather.surrogates.posteriors.mixture import MixturePosterior
@@ -29,29 +29,29 @@ from allweather.surrogates.posteriors.product import ProductPosterior
 from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior, transformed_outcomes
 
 NO_NOISE = 1e-6
-"""Variance of the noise that stands for none, in units of the outcomes' variance: keeps linear algebra sound."""
-FEW = 10
-"""With fewer outcomes for every column hyperparameters are averaged over, where that is wanted."""
-GAINED = 0.1
-"""A transform must raise the leave-one-out log density by so much for every outcome."""
-UNSETTLED = 30
-"""With fewer outcomes for every column intervals are averaged over hyperparameters."""
-MOST_AVERAGED = 250
-"""With more outcomes hyperparameters are settled, and averaging over them takes long."""
-COMPARED = 50
-"""Transforms are compared on so many outcomes at most, drawn from all."""
-SETTLED = 30
-"""With fewer outcomes transforms are compared at every fit, with more at every thirtieth."""
-ENOUGH = 1024
-"""Hyperparameters are fitted to so many outcomes at most, drawn from all; the posterior knows them all."""
-MOST_STEPS, ROUGHLY = 100, 5
-"""Iterations of a fit, at most, and of one that only compares transforms."""
-FIRST, STEPS = 256, 12
-"""Where there are more, to so many of these first, and from there in so many iterations to all of these."""
-SMALL = 255
-"""Outcomes whose hyperparameters are fitted on the CPU, whatever device they are on."""
-EXACT = 2000
-"""Up to so many outcomes the posterior is exact; more are known through inducing points."""
+"""Variance that replaces a noise of 0, in units of the outcomes' variance: keeps factorisations stable."""
+OUTCOMES_PER_COLUMN_TO_AVERAGE = 10
+"""Below this many outcomes per column, average over hyperparameters where `draws` asks for it."""
+MIN_DENSITY_GAIN = 0.1
+"""Transform outcomes if that raises the leave-one-out log density by more than this per outcome."""
+OUTCOMES_PER_COLUMN_TO_AVERAGE_INTERVALS = 30
+"""Below this many outcomes per column, average intervals over hyperparameters."""
+MAX_AVERAGED_OUTCOMES = 250
+"""Above this many outcomes, do not average: hyperparameters are determined, and averaging is slow."""
+MAX_COMPARED_OUTCOMES = 50
+"""Above this many outcomes, compare transforms on a random subset of this size."""
+TRANSFORM_REVIEW_PERIOD = 30
+"""Below this many outcomes, compare transforms at every fit; from there on, at every multiple of it."""
+MAX_FIT_OUTCOMES = 1024
+"""Above this many outcomes, fit hyperparameters to a random subset of this size; the posterior uses all."""
+MAX_FIT_STEPS, COMPARISON_STEPS = 100, 5
+"""Limits on the iterations of a fit, and of one that only compares transforms."""
+FIRST_FIT_OUTCOMES, REFINE_STEPS = 256, 12
+"""Above MAX_FIT_OUTCOMES: fit on FIRST_FIT_OUTCOMES, then refine on MAX_FIT_OUTCOMES for REFINE_STEPS iterations."""
+MAX_CPU_OUTCOMES = 255
+"""Up to this many outcomes, fit hyperparameters on the CPU, whatever device they are on."""
+MAX_EXACT_OUTCOMES = 2000
+"""Above this many outcomes, use inducing points (`python -m benchmarks trials`)."""
 
 log = logging.getLogger("allweather")
 
@@ -71,7 +71,11 @@ class GP(Surrogate):
     """
 
     kernel: str = "rbf"
-    """`rbf`, or a product of two Materns: `matern32`, `matern52` (`matern`)."""
+    """`rbf`, or a product of Materns, one of the decision and one of the context: `matern32`, `matern52` (`matern`).
+
+    `matern32-columns` and `matern52-columns` (`matern-columns`) are a product of one Matern per column. With control
+    sets, where each variable may be decision or context, the former stand for the latter.
+    """
     lengthscales: float | Sequence[float] | Mapping[str, float] | None = None
     """In the unit cube: one for all, one per column, or by variable; fitted if not given."""
     outputscale: float | Literal["fit"] | None = None
@@ -121,6 +125,10 @@ class GP(Surrogate):
             require(len(given) == columns, "GP(lengthscales=...)", f"be {columns} numbers, one per column", given)  # type: ignore[arg-type]
         return self
 
+    def over_columns(self) -> Self:
+        """This GP with a Matern per column, in place of one of the decision and one of the context."""
+        return replace(self, kernel=over_columns(self.kernel))
+
     def facing(self, sign: int) -> Self:
         """The same prior for outcomes times `sign`."""
         return self if self.mean is None else replace(self, mean=sign * self.mean)
@@ -135,7 +143,7 @@ class GP(Surrogate):
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
         transformed, transform = transformed_outcomes(observations, fitted.transform)
-        few = len(observations) < FEW * observations.joint.shape[1]
+        few = len(observations) < OUTCOMES_PER_COLUMN_TO_AVERAGE * observations.joint.shape[1]
         inner = self._mixed(transformed, fitted, self.draws if few else 0)
         return inner if transform is None else TransformedPosterior.of(inner, transform, observations.values)
 
@@ -150,7 +158,7 @@ class GP(Surrogate):
         density of few outcomes is largest, functions are too certain.
         """
         fitted, t = posterior.hyperparameters, len(observations)
-        few = t < min(UNSETTLED * observations.joint.shape[1], MOST_AVERAGED)
+        few = t < min(OUTCOMES_PER_COLUMN_TO_AVERAGE_INTERVALS * observations.joint.shape[1], MAX_AVERAGED_OUTCOMES)
         if fitted is None or not few or not self.interval_draws:
             return posterior
         transformed, transform = transformed_outcomes(observations, fitted.transform)
@@ -169,16 +177,21 @@ class GP(Surrogate):
         there are some tens of outcomes the last choice holds, and is reviewed now and then.
         """
         t, places = len(observations), self._places(observations.values)
-        if start is not None and t >= SETTLED and t % SETTLED and start.transform in ("", *places):
+        if (
+            start is not None
+            and t >= TRANSFORM_REVIEW_PERIOD
+            and t % TRANSFORM_REVIEW_PERIOD
+            and start.transform in ("", *places)
+        ):
             return start.transform, start, None
         if not places:
             return "", start, None
-        some = observations.rows(_some(t, COMPARED))
-        steps = ROUGHLY if len(some) < t else None
+        some = observations.rows(_some(t, MAX_COMPARED_OUTCOMES))
+        steps = COMPARISON_STEPS if len(some) < t else None
         compared = places_for(observations.values) if steps else places
         fits = {place: self._fitted(some, start, place, steps) for place in ("", *compared)}
         reached = {place: density for place, (_, density) in fits.items()}
-        reached[""] += GAINED * len(some)
+        reached[""] += MIN_DENSITY_GAIN * len(some)
         place = max(reached, key=reached.__getitem__)
         place = place if transformed_outcomes(observations, place)[1] is not None else ""
         return (place, fits[place][0], None) if steps else (place, start, fits[place][0])
@@ -208,14 +221,14 @@ class GP(Surrogate):
         self, observations: Observations, starts: list[Hyperparameters], steps: int | None = None
     ) -> Hyperparameters:
         """The best hyperparameters found from some starts; of many outcomes, first on few of them."""
-        many = len(observations) > ENOUGH
-        evidence = self._evidence(observations, FIRST if many else ENOUGH)
-        best = min((evidence.fit(each, steps or MOST_STEPS) for each in starts), key=lambda found: found[1])[0]
+        many = len(observations) > MAX_FIT_OUTCOMES
+        evidence = self._evidence(observations, FIRST_FIT_OUTCOMES if many else MAX_FIT_OUTCOMES)
+        best = min((evidence.fit(each, steps or MAX_FIT_STEPS) for each in starts), key=lambda found: found[1])[0]
         if not many:
             return best
-        log.info("hyperparameters fitted to %d of %d outcomes", FIRST, len(observations))
-        best = self._evidence(observations).fit(best, STEPS)[0]
-        log.info("hyperparameters fitted to %d of %d outcomes", ENOUGH, len(observations))
+        log.info("hyperparameters fitted to %d of %d outcomes", FIRST_FIT_OUTCOMES, len(observations))
+        best = self._evidence(observations).fit(best, REFINE_STEPS)[0]
+        log.info("hyperparameters fitted to %d of %d outcomes", MAX_FIT_OUTCOMES, len(observations))
         return best
 
     def _mixed(
@@ -239,7 +252,7 @@ class GP(Surrogate):
         return int(self._free(observations).sum()) + (self.mean is None) + (self.outputscale is None)
 
     def _best(self, observations: Observations, fitted: Hyperparameters, inflation: float = 1.0) -> ProductPosterior:
-        kind = ProductPosterior if len(observations) <= EXACT else InducingPosterior
+        kind = ProductPosterior if len(observations) <= MAX_EXACT_OUTCOMES else InducingPosterior
         split, sds = observations.decisions.shape[1], observations.sds
         return kind.of(self.kernel, split, fitted, observations.joint, observations.values, sds, inflation)
 
@@ -248,7 +261,7 @@ class GP(Surrogate):
         units = self.noise is not None or self.mean is not None or is_number(self.outputscale)
         return PLACES if self.transform == "auto" and not units and places_for(values) else ()
 
-    def _evidence(self, observations: Observations, limit: int = ENOUGH) -> Evidence:
+    def _evidence(self, observations: Observations, limit: int = MAX_FIT_OUTCOMES) -> Evidence:
         """The outcomes that hyperparameters are fitted to, standardised: at most so many, drawn from all."""
         points, values = observations.joint, observations.values
         shift, scale = centre_and_scale(values, observations.sds)
@@ -257,7 +270,7 @@ class GP(Surrogate):
         split, free = observations.decisions.shape[1], self._free(observations)
         known = None if noise is None else noise[enough].cpu()
         # Small computations are faster on the processor, and known noise is only there.
-        device = points.device if len(enough) > SMALL and known is None else "cpu"
+        device = points.device if len(enough) > MAX_CPU_OUTCOMES and known is None else "cpu"
         some = points[enough].to(device), targets[enough].to(device)
         return Evidence(*some, self.kernel, split, free, self.mean is None, known)
 

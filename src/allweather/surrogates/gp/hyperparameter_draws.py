@@ -13,16 +13,17 @@ import torch
 from scipy.special import ndtri
 from torch import Tensor
 
+from allweather._utils.matern import Matern
 from allweather.surrogates.gp.hyperparameter_fit import Evidence, log_bounds
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import SMOOTHNESS, Factor
 
 PROPOSALS = 256
-DEGREES = 5.0
-"""Of freedom of the proposals: their tails are heavier than those of the posterior."""
-WIDEST = 1.5
-"""Standard deviation of the logarithm of a hyperparameter that the data say nothing about, at most."""
-STEP = 1e-3
+"""Number of proposals that draws are resampled from."""
+DEGREES_OF_FREEDOM = 5.0
+"""Of the t distribution of the proposals: their tails are heavier than those of the posterior."""
+MAX_LOG_DEVIATION = 1.5
+"""Limit on the standard deviation of the logarithm of a hyperparameter."""
+DIFFERENCE_STEP = 1e-3
 """Of the finite differences of the gradient, in the logarithms."""
 
 
@@ -52,7 +53,7 @@ def hyperparameter_draws(
     source = np.random.default_rng(len(evidence.targets))
     root = _proposal_root(evidence, mode)
     normal = source.standard_normal((PROPOSALS, root.shape[0]))
-    stretch = np.sqrt(DEGREES / source.chisquare(DEGREES, PROPOSALS))
+    stretch = np.sqrt(DEGREES_OF_FREEDOM / source.chisquare(DEGREES_OF_FREEDOM, PROPOSALS))
     standard = normal * stretch[:, None]
     standard[0] = 0  # the mode itself, which is always possible
     low, high = log_bounds(len(centre) - 2)[free].T
@@ -62,7 +63,7 @@ def hyperparameter_draws(
     density, means = log_posterior(evidence, proposals, mode.mean, wary)
     density[1:][((moved < low) | (moved > high)).any(1)[1:]] = -np.inf
     k = root.shape[0]
-    proposed = -0.5 * (DEGREES + k) * np.log1p((standard**2).sum(1) / DEGREES)
+    proposed = -0.5 * (DEGREES_OF_FREEDOM + k) * np.log1p((standard**2).sum(1) / DEGREES_OF_FREEDOM)
     weights = np.exp(density - proposed - (density - proposed).max())
     places = (np.arange(count) + source.random()) / count
     chosen = np.searchsorted(weights.cumsum() / weights.sum(), places).clip(0, PROPOSALS - 1)
@@ -119,18 +120,15 @@ def _mean_deviations(evidence: Evidence, logarithms: np.ndarray) -> np.ndarray:
 
 def _correlations(evidence: Evidence, lengthscales: Tensor) -> Tensor:
     """(m, t, t) for lengthscales (m, d)."""
-    factor = Factor(SMOOTHNESS[evidence.family])
-    d = evidence.points.shape[1]
-    ends = [d] if factor.nu == math.inf else [evidence.split, d]
+    factor, d = Matern.named(evidence.family), evidence.points.shape[1]
     product: Tensor | float = 1.0
-    start = 0
-    for end in ends:
+    for group in factor.groups(evidence.split, d):
         squared = torch.zeros(len(lengthscales), *2 * evidence.targets.shape, dtype=torch.float64)
-        for column in range(start, end):
+        for column in range(d)[group]:
             values = evidence.points[:, column]
             apart = (values[:, None] - values).square()
             squared += apart / lengthscales[:, column, None, None].square()
-        product, start = product * factor.of(squared), end
+        product = product * factor.of(squared)
     assert isinstance(product, Tensor)
     return product
 
@@ -142,14 +140,14 @@ def _proposal_root(evidence: Evidence, mode: Hyperparameters) -> np.ndarray:
     hessian = np.empty((len(places), len(places)))
     for row, place in enumerate(places):
         ahead, behind = centre.copy(), centre.copy()
-        ahead[place] += STEP
-        behind[place] -= STEP
+        ahead[place] += DIFFERENCE_STEP
+        behind[place] -= DIFFERENCE_STEP
         difference = (
             evidence.minus_log_posterior(ahead, mode.mean)[1] - evidence.minus_log_posterior(behind, mode.mean)[1]
         )
-        hessian[row] = difference[free] / (2 * STEP)
+        hessian[row] = difference[free] / (2 * DIFFERENCE_STEP)
     values, axes = np.linalg.eigh((hessian + hessian.T) / 2)
-    return np.asarray(axes / np.sqrt(np.maximum(values, 1 / WIDEST**2)))
+    return np.asarray(axes / np.sqrt(np.maximum(values, 1 / MAX_LOG_DEVIATION**2)))
 
 
 def _named(logarithms: np.ndarray, mean: float, mode: Hyperparameters, free: np.ndarray) -> Hyperparameters:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +23,8 @@ from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from torch import Tensor
 
 from allweather._utils.linear_algebra import cholesky, cholesky_root
+from allweather._utils.matern import Matern, squared_distances
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import SMOOTHNESS, Factor, squared_distances
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
@@ -149,10 +148,9 @@ def minus_log_likelihood(
         mean: the prior's constant mean.
     """
     natural = np.exp(logarithms)
-    factor, (t, d) = Factor(SMOOTHNESS[family]), points.shape
-    ends = [d] if factor.nu == math.inf else [split, d]
+    factor, (t, d) = Matern.named(family), points.shape
     scaled = points / torch.from_numpy(natural[:d]).to(points.device)
-    halves = [scaled[:, low:high] for low, high in pairwise([0, *ends])]
+    halves = [scaled[:, group] for group in factor.groups(split, d)]
     apart = [squared_distances(half, half) for half in halves]
     covariance = natural[d] * math.prod((factor.of(each) for each in apart), start=torch.ones_like(apart[0]))
     noisy = covariance.clone()
@@ -197,8 +195,8 @@ class Pairs:
         [0.8825]
     """
 
-    nu: float
-    """The kernel's smoothness."""
+    correlation: Matern
+    """That of each factor of the kernel."""
     count: int
     """t."""
     factors: tuple[tuple[np.ndarray, slice], ...]
@@ -214,26 +212,24 @@ class Pairs:
         points: np.ndarray,  # (t, d)
     ) -> Pairs:
         """The pairs of joint points, whose first `split` columns are decisions; an RBF kernel needs no split."""
-        (t, d), nu = points.shape, SMOOTHNESS[family]
-        ends = [d] if nu == math.inf else sorted({split, d})
+        (t, d), factor = points.shape, Matern.named(family)
         one, other = np.triu_indices(t, 1)
-        columns = [slice(low, high) for low, high in pairwise([0, *ends]) if high > low]
+        columns = factor.groups(split, d)
         factors = tuple(((points[one, part] - points[other, part]).T ** 2, part) for part in columns)
-        return cls(nu, t, tuple((np.ascontiguousarray(apart), part) for apart, part in factors), one * t + other)
+        return cls(factor, t, tuple((np.ascontiguousarray(apart), part) for apart, part in factors), one * t + other)
 
     def correlated(self, lengthscales: np.ndarray) -> Correlated:
         """Correlations for lengthscales (d,)."""
         squared = [lengthscales[part] ** -2.0 @ apart for apart, part in self.factors]
-        if self.nu == math.inf:
+        nu = self.correlation.nu
+        if nu == math.inf:
             return Correlated(np.exp(-0.5 * sum(squared, np.zeros(len(self.places)))), [1.0] * len(squared))
-        roots = [np.sqrt(2 * self.nu * each) for each in squared]
+        roots = [np.sqrt(2 * nu * each) for each in squared]
         correlations = np.exp(-sum(roots, np.zeros(len(self.places))))
         steepness: list[np.ndarray | float] = []
         for r in roots:
-            linear = 1 + r
-            shape = linear if self.nu == 1.5 else linear + r * r / 3
-            correlations *= shape
-            steepness.append(3 / linear if self.nu == 1.5 else 5 / 3 * linear / shape)
+            correlations *= self.correlation.shape(r)
+            steepness.append(self.correlation.log_steepness(r))
         return Correlated(correlations, steepness)
 
     def minus_log_likelihood(

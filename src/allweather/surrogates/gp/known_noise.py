@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-LEAST_SHARE = 0.25
-"""Of the outcomes' variance that is not noise, at least: standard errors may be stated too large."""
-LEAST_VARIANCE = 1e-6
-"""Of an outcome that is known exactly, in units of the variance without noise: keeps linear algebra sound."""
+MIN_SIGNAL_SHARE = 0.25
+"""Lower limit on the share of the outcomes' variance that is not noise: stated errors may be too large."""
+MIN_NOISE_VARIANCE = 1e-6
+"""Noise variance of an exact outcome, in units of the variance without noise: keeps factorisations stable."""
 
 
 def centre_and_scale(values: Tensor, sds: Tensor | None = None) -> tuple[float, float]:
@@ -48,7 +48,7 @@ def centre_and_scale_without_noise(values: Tensor, sds: Tensor) -> tuple[float, 
     """
     noise = sds.nan_to_num(0.0).square()
     most = float(values.var())
-    low, high = LEAST_SHARE * most, most
+    low, high = MIN_SIGNAL_SHARE * most, most
 
     def centre(variance: float) -> tuple[float, float]:
         weights = 1 / (variance + noise)
@@ -69,7 +69,7 @@ def known_variances(sds: Tensor | None, scale: float, inflation: float = 1.0) ->
         scale: of the standardised outcomes.
         inflation: what they are multiplied by.
     """
-    return None if sds is None else inflation * (sds / scale).square().clamp_min(LEAST_VARIANCE)
+    return None if sds is None else inflation * (sds / scale).square().clamp_min(MIN_NOISE_VARIANCE)
 
 
 def filled(variances: Tensor | None, noise: float, count: int) -> Tensor | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-NORMAL = 1.4826
-"""The standard deviation of a normal law in units of its median absolute deviation."""
-HEAVY = 4.0
-"""Outcomes so many robust standard deviations from their median have heavy tails."""
+DEVIATIONS_PER_MAD = 1.4826
+"""The standard deviation of a normal law over its median absolute deviation (MAD)."""
+HEAVY_TAIL_DEVIATIONS = 4.0
+"""Tails are heavy with an outcome more than this many robust standard deviations from the median."""
 
 
 PLACES = ("middle", "top", "bottom")
@@ -28,7 +28,7 @@ def heavy_tails(values: Tensor) -> tuple[bool, bool]:
     if len(values) < 5:
         return False, False
     apart = values - values.median()
-    limit = HEAVY * NORMAL * apart.abs().median()
+    limit = HEAVY_TAIL_DEVIATIONS * DEVIATIONS_PER_MAD * apart.abs().median()
     return bool(-apart.min() > limit), bool(apart.max() > limit)
 
 
@@ -69,7 +69,7 @@ class OutcomeTransform:
         """
         centre = {"middle": values.median(), "top": values.max(), "bottom": values.min()}[place]
         apart = (values - centre).abs()
-        scale = float(NORMAL * apart.median() if place == "middle" else apart.quantile(0.25))
+        scale = float(DEVIATIONS_PER_MAD * apart.median() if place == "middle" else apart.quantile(0.25))
         sound = math.isfinite(scale) and scale > 1e-9 * float(apart.max())
         return cls(float(centre), scale) if sound else None
 

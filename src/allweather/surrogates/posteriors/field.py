@@ -16,14 +16,14 @@ import torch
 from torch import Tensor
 
 from allweather.surrogates.approximations.gram import MAX_UNGROUPED_CONTEXTS, Coarse, Gram
-from allweather.surrogates.approximations.low_rank import EXACT, ROUGH, Skeletons, skeletons
+from allweather.surrogates.approximations.low_rank import EXACT_ACCURACY, ROUGH_ACCURACY, Skeletons, skeletons
 from allweather.surrogates.base import Field, Moments, Weigh
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.posteriors.quadrature import Quadrature, Weighted
 from allweather.surrogates.posteriors.step import ProductStep
 
-BLOCK, LARGE = 2**22, 512
-"""Numbers in a temporary, at most: 32 MiB. With more data than LARGE, none of (t, t) is made for every decision."""
+MAX_BLOCK_NUMBERS, MAX_MATRIX_OUTCOMES = 2**22, 512
+"""Limits on the numbers in a temporary (32 MiB), and on the outcomes t for a matrix (t, t) per decision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class ProductField(Field):
         whole, places = (self, None) if self._whole is None else self._whole
         if whole._skeletons.triangle is None:
             return self._correlations, None
-        chosen, spread = whole._skeletons.to(EXACT if places is None else ROUGH)
+        chosen, spread = whole._skeletons.to(EXACT_ACCURACY if places is None else ROUGH_ACCURACY)
         assert spread is not None  # there is a triangle
         device = self._correlations.device
         return whole._correlations[chosen], (spread if places is None else spread[:, places.cpu()]).to(device)
@@ -238,7 +238,7 @@ class ProductField(Field):
         """Its gradient in closed form, since this is what costs most where it is asked for."""
         near, data = self.near(decisions), self.data
         bound = self._correlations, self._context_slopes, data, width
-        rows = max(1, BLOCK // self._correlations.numel())
+        rows = max(1, MAX_BLOCK_NUMBERS // self._correlations.numel())
         blocks = [Steepest.apply(block, *bound) for block in near.split(rows)]  # type: ignore[no-untyped-call]
         return data.scale * torch.cat(blocks)
 
@@ -276,10 +276,10 @@ class Explained(torch.autograd.Function):
         unroot: Tensor,  # (t, t)
     ) -> Tensor:
         """What is explained at each of the contexts (b, r)."""
-        rows = max(1, BLOCK // bones.numel())
+        rows = max(1, MAX_BLOCK_NUMBERS // bones.numel())
         ctx.save_for_backward(near, bones, unroot)
         ctx.rows, ctx.half = rows, None
-        if len(unroot) > LARGE:
+        if len(unroot) > MAX_MATRIX_OUTCOMES:
             return torch.cat([(block[:, None, :] * bones @ unroot.T).square().sum(-1) for block in near.split(rows)])
         halves = [_half(block, bones, unroot) for block in near.split(rows)]
         # A single block is kept for the gradient; several are cheaper to compute again than to keep.
@@ -291,7 +291,7 @@ class Explained(torch.autograd.Function):
         """The gradient in the prior covariances alone."""
         near, bones, unroot = ctx.saved_tensors
         gradients = []
-        if len(unroot) > LARGE:
+        if len(unroot) > MAX_MATRIX_OUTCOMES:
             for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
                 solved = (block[:, None, :] * bones @ unroot.T) @ unroot  # (b, r, t)
                 gradients.append((2 * weights[..., None] * solved * bones).sum(1))

@@ -17,7 +17,7 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.posteriors.field import ProductField
 from allweather.surrogates.posteriors.product import ProductPosterior
 from allweather.surrogates.posteriors.step import MeanStep
-from allweather.surrogates.samples.joint_draws import RANK, TOLERANCE, Drawn, Noise, Truncated
+from allweather.surrogates.samples.joint_draws import MAX_ROOT_COLUMNS, ROOT_TOLERANCE, Drawn, Noise, Truncated
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class MixturePosterior(Posterior):
         if found is None:
             distinct = {_kernel(part): part for part in self.parts}
             points = torch.stack([part.scaled_contexts(contexts) for part in distinct.values()])
-            roots = truncated_roots(self.best.data.kernel.factor, points, RANK, TOLERANCE)
+            roots = truncated_roots(self.best.data.kernel.factor, points, MAX_ROOT_COLUMNS, ROOT_TOLERANCE)
             found = self._roots[contexts] = dict(zip(distinct, roots, strict=True))
         return found
 
@@ -93,6 +93,11 @@ class MixturePosterior(Posterior):
     def arranged(self, order: Sequence[int], split: int) -> MixturePosterior:
         """Every part with its columns in another order."""
         return self._each(lambda part: part.arranged(order, split))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """That of the parts."""
+        return self.best.order
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -199,8 +204,12 @@ class MixtureField(Field):
 
     def _near(self, decisions: Tensor) -> Tensor:
         """(k, b, t) the parts' prior covariances with the data as far as the decisions decide them."""
-        apart = (decisions[:, None] - self._points).square()  # (b, t, d_x)
-        squared = torch.einsum("btd,kd->kbt", apart, self._precisions)
+        apart = decisions[:, None] - self._points  # (b, t, d_x)
+        if self._factor.columns and apart.shape[-1]:
+            rates = self._precisions.sqrt().T[..., None, None]  # (d_x, k, 1, 1)
+            distances = (rate * each for each, rate in zip(apart.abs().unbind(-1), rates, strict=True))
+            return self._outputscales[:, None, None] * self._factor.product(distances)
+        squared = torch.einsum("btd,kd->kbt", apart.square(), self._precisions)
         return self._outputscales[:, None, None] * self._factor.of(squared)
 
 

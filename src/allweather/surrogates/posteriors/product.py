@@ -19,18 +19,18 @@ from allweather.surrogates.approximations.low_rank import truncated_root
 from allweather.surrogates.base import ContextKernel, Paths, Posterior
 from allweather.surrogates.gp.known_noise import centre_and_scale, filled, known_variances
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.surrogates.kernels import ProductKernel
+from allweather.surrogates.kernels import ProductKernel, over_columns
 from allweather.surrogates.posteriors.field import Data, ProductField
 from allweather.surrogates.samples.fourier import weight_space
-from allweather.surrogates.samples.joint_draws import RANK, TOLERANCE, Drawn, Noise
+from allweather.surrogates.samples.joint_draws import MAX_ROOT_COLUMNS, ROOT_TOLERANCE, Drawn, Noise
 from allweather.surrogates.samples.paths import matheron
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
 
 
-REFACTORISED = 256
-"""Up to so many outcomes a posterior with further ones is computed anew."""
+MAX_REFACTORISED_OUTCOMES = 256
+"""Up to this many outcomes, factorise anew when outcomes are added; above, extend the factor."""
 
 
 class Standardised(NamedTuple):
@@ -133,7 +133,9 @@ class ProductPosterior(Posterior):
         return self._drawn(contexts, count, generator).means(decisions, contexts, laws)
 
     def _drawn(self, contexts: Tensor, count: int, generator: Generator) -> Drawn:
-        truncated = truncated_root(self.data.kernel.factor, self.scaled_contexts(contexts), RANK, TOLERANCE)
+        truncated = truncated_root(
+            self.data.kernel.factor, self.scaled_contexts(contexts), MAX_ROOT_COLUMNS, ROOT_TOLERANCE
+        )
         return Drawn([self.data], [Noise.draw(count, truncated, len(contexts), generator)], truncated)
 
     def scaled_contexts(self, contexts: Tensor) -> Tensor:
@@ -148,19 +150,27 @@ class ProductPosterior(Posterior):
         expected = data.mean + data.kernel(points, data.points) @ data.weights
         believed = expected if values is None else (values - data.shift) / data.scale
         targets = torch.cat([self.targets, believed])
-        if data.noise_root is None and len(targets) <= REFACTORISED:
+        if data.noise_root is None and len(targets) <= MAX_REFACTORISED_OUTCOMES:
             joint = torch.cat([data.points, points])
             told = Standardised(joint, targets, (data.shift, data.scale), data.variances)
-            return ProductPosterior.conditioned(self.fitted, data.kernel, told)
+            found = ProductPosterior.conditioned(self.fitted, data.kernel, told)
+            return replace(found, data=replace(found.data, order=data.order))
         return replace(self, data=bordered(data, points, believed - expected), targets=targets)
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
-        """The same posterior: an RBF kernel is a product over columns, however they are split."""
-        data, kernel, columns = self.data, self.data.kernel, list(order)
-        fits = kernel.factor.nu == math.inf
-        require(fits, "GP(kernel=...)", "be rbf where control sets split the variables in several ways", kernel.family)
+        """The same posterior: a kernel that is a product over columns is one however they are split."""
+        data, kernel, columns = self.data, self.data.kernel, torch.tensor(order)
+        same = f"be a product over columns where they are split in several ways: {over_columns(kernel.family)}"
+        require(kernel.factor.separable, "GP(kernel=...)", same, kernel.family)
         turned = replace(kernel, lengthscales=kernel.lengthscales[columns], split=split)
-        return replace(self, data=replace(data, kernel=turned, points=data.points[:, columns], order=tuple(columns)))
+        known = data.order or range(len(order))
+        fitted = tuple(known[column] for column in order)
+        return replace(self, data=replace(data, kernel=turned, points=data.points[:, columns], order=fitted))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """Which column of the fitted points each column is, where they were arranged."""
+        return self.data.order
 
     @property
     def hyperparameters(self) -> Hyperparameters:

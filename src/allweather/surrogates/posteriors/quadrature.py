@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from allweather.surrogates.kernels import Factor, squared_distances_of_arrays
+from allweather._utils.matern import Matern
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,7 +36,7 @@ class Weighted(NamedTuple):
 class Quadrature:
     """The upper confidence bound of one weighted mean, as a function of decisions, on the CPU."""
 
-    factor: Factor
+    factor: Matern
     lengthscales: np.ndarray
     """(d_x,)"""
     decisions: np.ndarray
@@ -85,7 +85,7 @@ class Quadrature:
 
     def values(self, points: np.ndarray) -> np.ndarray:
         """The bound (b,) at decisions (b, d_x)."""
-        near = self.factor.of_array(squared_distances_of_arrays(points / self.lengthscales, self.decisions))
+        near = self.factor.of_arrays(points / self.lengthscales, self.decisions)
         mean = self.constant + near @ self.pull
         if self.unroot is None:
             return np.asarray(mean)
@@ -94,8 +94,7 @@ class Quadrature:
 
     def slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The bound (b,) at decisions (b, d_x), and its gradient (b, d_x)."""
-        scaled = points / self.lengthscales
-        near, steepness = self.factor.with_steepness(squared_distances_of_arrays(scaled, self.decisions))
+        near, back = self.factor.with_pull(points / self.lengthscales, self.decisions)
         values = self.constant + near @ self.pull
         rising = np.broadcast_to(self.pull, near.shape)  # (b, t) in the correlations of the decisions
         if self.unroot is not None:
@@ -104,9 +103,7 @@ class Quadrature:
             sd = np.sqrt(left)
             falling = np.where(left > self._least, self.width / sd, 0.0)[:, None] * (half @ self.unroot)
             values, rising = values + self.width * sd, rising - falling * self.correlations
-        moved = rising * steepness
-        gradient = moved @ self.decisions - moved.sum(1, keepdims=True) * scaled
-        return values, gradient / self.lengthscales
+        return values, back(rising) / self.lengthscales
 
     @property
     def _least(self) -> float:

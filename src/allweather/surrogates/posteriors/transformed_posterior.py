@@ -21,8 +21,8 @@ _NODES, _SHARES = np.polynomial.hermite_e.hermegauss(9)
 NODES = torch.from_numpy(_NODES)
 SHARES = torch.from_numpy(_SHARES / math.sqrt(2 * math.pi))
 """Gauss-Hermite quadrature of a standard normal law."""
-FEW = 32
-"""Contexts that stand for all where the same weights are given to every decision."""
+SAMPLED_CONTEXTS = 32
+"""Above twice as many contexts with shared weights, estimate the spread of a sum from a sample of this size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +71,12 @@ class TransformedPosterior(Posterior):
     def arranged(self, order: Sequence[int], split: int) -> TransformedPosterior:
         """With its columns in another order."""
         return replace(self, inner=self.inner.arranged(order, split))
+
+    @property
+    def order(self) -> tuple[int, ...] | None:
+        """That of the warped outcomes' GP."""
+        order: tuple[int, ...] | None = self.inner.order
+        return order
 
     @property
     def hyperparameters(self) -> Hyperparameters:
@@ -144,12 +150,17 @@ class TransformedField(Field):
 
     def _some(self, weights: Tensor) -> tuple[Any, Field, Tensor]:
         """Contexts that show how far a sum may rise, all or a sample: their indices, the field there, their weights."""
-        if weights.ndim > 1 or len(weights) <= 2 * FEW:
+        if weights.ndim > 1 or len(weights) <= 2 * SAMPLED_CONTEXTS:
             return slice(None), self._inner, weights
         if self._sample is None or self._sample[0] is not weights:
             source = torch.Generator().manual_seed(0)
-            chosen = torch.multinomial(weights.cpu(), FEW, replacement=True, generator=source).to(weights.device)
-            self._sample = weights, (chosen, self._inner.rough(chosen), weights.new_full((FEW,), 1 / FEW))
+            chosen = torch.multinomial(weights.cpu(), SAMPLED_CONTEXTS, replacement=True, generator=source).to(
+                weights.device
+            )
+            self._sample = (
+                weights,
+                (chosen, self._inner.rough(chosen), weights.new_full((SAMPLED_CONTEXTS,), 1 / SAMPLED_CONTEXTS)),
+            )
         return self._sample[1]
 
     def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:

@@ -17,8 +17,8 @@ from torch import Generator, Tensor
 if TYPE_CHECKING:
     from allweather.surrogates.posteriors.field import Data
 
-RANK, TOLERANCE = 64, 1e-4
-"""Columns of the context kernel's root, at most, and the share of variance that may be left out of it."""
+MAX_ROOT_COLUMNS, ROOT_TOLERANCE = 64, 1e-4
+"""Limits on the columns of the context kernel's root, and on the share of variance that it leaves out."""
 
 Truncated = tuple[Tensor, Tensor]
 """A root (n + t, r) of the context kernel at contexts and those of the data, and the variances (n + t,) it lacks."""
@@ -37,7 +37,7 @@ class Noise(NamedTuple):
         """Standard normal numbers for `count` draws at n contexts."""
         root, lacking = truncated
         features = torch.randn(count, 1, root.shape[1], generator=generator, dtype=torch.float64)[:, 0]
-        if float(lacking[:n].max()) <= TOLERANCE:
+        if float(lacking[:n].max()) <= ROOT_TOLERANCE:
             return cls(features.to(root.device), None)
         alone = torch.randn(count, 1, n, generator=generator, dtype=torch.float64)[:, 0]
         return cls(features.to(root.device), alone.to(root.device))

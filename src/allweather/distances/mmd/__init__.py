@@ -1,0 +1,1 @@
+"""The maximum mean discrepancy: a ball of distributions in the norm of a kernel."""

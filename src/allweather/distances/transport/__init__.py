@@ -1,0 +1,1 @@
+"""The Wasserstein distance: what it costs to move one distribution into another."""

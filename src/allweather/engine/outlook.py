@@ -1,0 +1,431 @@
+"""The posterior in the user's units and direction, which recommendations and figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from allweather._utils.timing import one_thread
+from allweather.acquisition import Belief
+from allweather.acquisition.joint import JointBelief
+from allweather.acquisition.optimize import Search
+from allweather.acquisition.scalarisation import chebyshev, objective_units
+from allweather.contexts import Reference
+from allweather.distances import Distance, TotalVariation, Worst
+from allweather.engine.check import reliability_warning
+from allweather.engine.condensed import condensed
+from allweather.engine.feasible import CONFIDENCE, feasible_draws
+from allweather.engine.gain import SPREAD, Gain, gain_left
+from allweather.engine.interval import credible_interval
+from allweather.engine.objective_draws import laws_for, objective_draws
+from allweather.engine.recommendation import Recommendation
+from allweather.errors import require
+from allweather.objectives import Expectation, Outcome
+from allweather.space import Row, Space
+from allweather.space.constraints import LinearConstraint
+from allweather.space.variables import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Likely(NamedTuple):
+    """Where the objective of each decision lies."""
+
+    low: np.ndarray
+    """(b,) it is below this with 5% probability."""
+    middle: np.ndarray
+    """(b,) its median; of a mean outcome its expected value."""
+    high: np.ndarray
+    """(b,) it is above this with 5% probability."""
+
+
+class Outcomes(NamedTuple):
+    """What is believed about outcomes, one row per decision and one column per context."""
+
+    mean: np.ndarray
+    """(b, n)"""
+    sd: np.ndarray
+    """(b, n)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What is believed after some trials, and the decision that looks best.
+
+    Of several outcomes it is the view of the first that is maximized or minimized, with those of the others; the
+    decision that looks best is the best that is believed to keep all limits.
+
+    Example:
+        >>> from allweather import Context, Real, Study
+        >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), seed=7)
+        >>> _ = study.add([{"order": o / 4, "demand": 0.5, "value": -abs(o - 2)} for o in range(5)])
+        >>> outlook = study.outlook()
+        >>> mean, sd = outlook.outcomes([{"order": 0.5}, {"order": 1.0}], [{"demand": 0.5}])
+        >>> bool(mean[0, 0] > mean[1, 0])
+        True
+    """
+
+    space: Space
+    """With control sets: the variables of the best set as decisions, all others as contexts."""
+    sign: int
+    """1 where larger outcomes are better, -1 where smaller ones are."""
+    belief: Belief
+    chosen: Tensor
+    """(d_x,) the decision that looks best, in the unit cube."""
+    control: tuple[str, ...] = ()
+    """With control sets: the variables to decide."""
+    cost: float | None = None
+    """What deciding them costs."""
+    frontier: pd.DataFrame | None = None
+    """With control sets: the best of each."""
+    constraints: tuple[LinearConstraint, ...] = ()
+    """What every decision must meet."""
+    views: Mapping[str, Outlook] = field(default_factory=dict)
+    """One for each of several outcomes."""
+    wants: Mapping[str, Outcome] = field(default_factory=dict)
+    """What is wanted of each outcome."""
+    joint: JointBelief | None = None
+    """What is believed of all outcomes."""
+    search: Search | None = None
+    """The legal decisions."""
+    probability: float = 1.0
+    """How likely the decision keeps all limits, as far as the search for it knows."""
+    by_control: tuple[Outlook, ...] = ()
+    """With control sets: the view under each of them."""
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        wants: Mapping[str, Outcome],
+        beliefs: Mapping[str, Belief],
+        joint: JointBelief,
+        search: Search,
+        chosen: Tensor,
+        probability: float,
+    ) -> Outlook:
+        """Return the view of all outcomes under one control set.
+
+        Args:
+            space: the variables as the set splits them.
+            wants: what is wanted of each outcome.
+            beliefs: about each outcome.
+            joint: the same as objectives and limits.
+            search: the legal decisions.
+            chosen: (d_x,) the decision that looks best.
+            probability: how likely it keeps all limits.
+        """
+        limits = search.constraints
+        views = {
+            name: cls(space, wants[name].sign, belief, chosen, constraints=limits) for name, belief in beliefs.items()
+        }
+        main = views[next(name for name, outcome in wants.items() if not outcome.constrains)]
+        further = views if len(views) > 1 else {}
+        return replace(main, views=further, wants=wants, joint=joint, search=search, probability=probability)
+
+    def of_outcome(self, name: str, where: str = "Study.outlook") -> Outlook:
+        """Return the view of one outcome.
+
+        Args:
+            name: of the outcome.
+            where: what errors call it.
+        """
+        require(name in self.wants, f"{where}(outcome=...)", f"be one of {list(self.wants)}", name)
+        return self.views.get(name, self)
+
+    @property
+    def wanted(self) -> list[str]:
+        """The outcomes that are maximized or minimized."""
+        return [name for name, outcome in self.wants.items() if not outcome.constrains]
+
+    @property
+    def limits(self) -> list[str]:
+        """The outcomes that have a limit to keep."""
+        return [name for name, outcome in self.wants.items() if outcome.constrains]
+
+    @property
+    def decision(self) -> dict[str, Value]:
+        """The decision that looks best."""
+        return self.space.decisions.decode(self.chosen[None])[0]
+
+    @property
+    def objective_sign(self) -> int:
+        """What turns the objective into the user's direction."""
+        return self.sign if self.belief.objective.signed else 1
+
+    @property
+    def reference(self) -> Reference:
+        """The contexts believed in, in the unit cube."""
+        return self.belief.reference.to("cpu")
+
+    @property
+    def distance(self) -> Distance:
+        """What shifts of the contexts are measured in: by the objective, or in total variation."""
+        return getattr(self.belief.objective, "distance", None) or TotalVariation(0.2)
+
+    def lighter(self) -> Outlook:
+        """The same outlook, on fewer contexts where worst cases take long."""
+        few = condensed(self.belief)
+        return self if few is None else replace(self, belief=few)
+
+    @property
+    def approximation(self) -> str:
+        """What is approximated in intervals, and in the model of many outcomes; empty where nothing is."""
+        few, total = condensed(self.belief), len(self.reference.points)
+        notes = [self.belief.surrogate.approximation]
+        if few is not None:
+            notes.append(f"the spread of the objective is computed on {len(few.reference.points)} of {total} contexts")
+        return "; ".join(note for note in notes if note)
+
+    def contexts(self) -> pd.DataFrame:
+        """The contexts believed in, and how likely each is `believed` to be."""
+        import pandas as pd
+
+        points = self.reference.points
+        columns = self.space.contexts.decode_columns(points) if points.shape[1] else None
+        return pd.DataFrame(columns, index=range(len(points))).assign(believed=self.reference.weights.tolist())
+
+    @one_thread
+    def worst(self, decision: Row, radii: Sequence[float] | np.ndarray | Tensor) -> Worst:
+        """The worst mean outcome (r,) of a decision when contexts shift by each radius, in the user's direction.
+
+        `slope` is how it changes with the radius, `weights` (r, n) are the contexts' probabilities then.
+        """
+        shifts = torch.as_tensor(radii, dtype=torch.float64)
+        with torch.no_grad():
+            mean = self.belief.field.mean(self._encoded(decision)).cpu()
+            found = self.distance.worst_case(mean.expand(len(shifts), -1), self.reference, shifts)
+        return Worst(self.sign * found.value, self.sign * found.slope, found.weights)
+
+    def _encoded(self, decisions: Row | Sequence[Row]) -> Tensor:
+        """(b, d_x) where the belief is computed."""
+        return self.space.decisions.encode(decisions).to(self.belief.reference.weights.device)
+
+    @one_thread
+    def at_contexts(self, decision: Row) -> np.ndarray:
+        """The mean outcome (n,) of a decision in each of the contexts believed in."""
+        with torch.no_grad():
+            found: np.ndarray = self.sign * self.belief.field.mean(self._encoded(decision))[0].cpu().numpy()
+        return found
+
+    @one_thread
+    def outcomes(self, decisions: Sequence[Row], contexts: Sequence[Row]) -> Outcomes:
+        """What is believed about the outcome of every decision in every context."""
+        if self.reference.points.shape[1]:
+            points = self.space.contexts.encode(contexts)
+        else:  # contexts are not looked at
+            points = torch.zeros(len(contexts), 0, dtype=torch.float64)
+        with torch.no_grad():
+            places = self._encoded(decisions)
+            mean, sd = self.belief.surrogate.field(points.to(places.device))(places)
+        return Outcomes(self.sign * mean.cpu().numpy(), sd.cpu().numpy())
+
+    @one_thread
+    def objectives(self, decisions: Sequence[Row]) -> Likely:
+        """Where the objective of each decision lies, given what is uncertain about the function and the contexts.
+
+        Recommendations and figures take it from here. `approximation` says where it is not computed on all contexts.
+
+        Args:
+            decisions: by name, in the user's units.
+        """
+        points = self._encoded(decisions)
+        drawn = self.objective_sign * objective_draws(self.belief, points)
+        laws = laws_for(self.belief.objective, len(drawn))
+        low, middle, high = credible_interval(drawn, laws, self._occasions).numpy()
+        if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
+            expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
+            middle = np.clip(expected, low, high)
+        return Likely(low, middle, high)
+
+    @property
+    def _occasions(self) -> int:
+        """How many independent outcomes the belief is learned from: contexts of one occasion are one."""
+        known = self.belief.observations
+        return min(len(known), len(known.seen)) if len(known.seen) else len(known)
+
+    @one_thread
+    def recommendation(self, radii: Tensor | None = None) -> Recommendation:
+        """What is known about the decision that looks best: its objectives, and how likely it keeps each limit."""
+        import pandas as pd
+
+        decision, distance = self.decision, self.distance
+        shifts = _radii(distance) if radii is None else radii
+        low, middle, high = self.chosen_objective
+        worst = self.worst(decision, [distance.number]).weights[0]
+        gain, probability = self.gain(), float(self.feasible([decision])[0]) if self.limits else None
+        warnings = [reliability_warning(self.belief.surrogate), _not_feasible(probability)]
+        return Recommendation(
+            decision=decision,
+            value=middle,
+            interval=(low, high),
+            expected=float(self.at_contexts(decision) @ self.reference.weights.numpy()),
+            curve=pd.DataFrame({"radius": shifts.tolist(), "value": self.worst(decision, shifts).value.tolist()}),
+            worst=self.contexts().assign(worst=worst.tolist()),
+            distance=type(distance).__name__,
+            radius=distance.number,
+            control=self.control,
+            cost=self.cost,
+            frontier=self.frontier,
+            possible_gain=None if gain is None else gain.possible,
+            expected_gain=None if gain is None else gain.expected,
+            warning="; ".join(each for each in warnings if each),
+            approximation=self.approximation,
+            outcomes=self.table if self.views else None,
+            feasible=probability,
+        )
+
+    @one_thread
+    def feasible(self, decisions: Sequence[Row]) -> np.ndarray:
+        """The probability (b,) that decisions keep all limits, functions and context distribution being uncertain."""
+        if not self.limits or self.joint is None:
+            return np.ones(len(decisions))
+        kept = feasible_draws(self.joint, self._encoded(decisions))
+        return np.asarray(kept.double().mean(0).cpu().numpy())
+
+    def acceptable(self, decisions: Sequence[Row]) -> np.ndarray:
+        """Whether (b,) decisions are believed to keep all limits, or are as likely to as the one that looks best."""
+        if not self.limits:
+            return np.ones(len(decisions), dtype=bool)
+        least = min(CONFIDENCE, float(self.feasible([self.decision])[0]))
+        return np.asarray(self.feasible(decisions) >= least)
+
+    @one_thread
+    def keeps(self, name: str, decisions: Sequence[Row]) -> np.ndarray:
+        """The probability (b,) that decisions keep the limit of one outcome.
+
+        Args:
+            name: of the outcome.
+            decisions: by name, in the user's units.
+        """
+        view = self.views[name]
+        level = self.wants[name].level(view.belief.objective)
+        kept = objective_draws(view.belief, self._encoded(decisions)) >= level
+        return np.asarray(kept.double().mean(0).cpu().numpy())
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per outcome: what is wanted, its objective with interval, and of limits margin and probability."""
+        import pandas as pd
+
+        rows = []
+        point = self._encoded([self.decision])
+        for name, outcome in self.wants.items():
+            view = self.views.get(name, self)
+            low, middle, high = self.chosen_objective if name == self.wanted[0] else view.chosen_objective
+            row = {"outcome": name, "wanted": outcome.describe(name), "value": middle, "low": low, "high": high}
+            if outcome.constrains:
+                drawn = objective_draws(view.belief, point)
+                level = outcome.level(view.belief.objective)
+                margin = float(drawn.median()) - level
+                row |= {"margin": margin, "probability": float((drawn >= level).double().mean())}
+            rows.append(row)
+        columns = ["outcome", "wanted", "value", "low", "high", "margin", "probability"]
+        return pd.DataFrame(rows, columns=columns)
+
+    @cached_property
+    def chosen_objective(self) -> tuple[float, float, float]:
+        """Where the objective of the decision that looks best lies: low end of its interval, middle, high end."""
+        (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([self.decision]))
+        return low, middle, high
+
+    def gain(self) -> Gain | None:
+        """How much better than the decision that looks best another may be, and what one more trial may gain.
+
+        None where limits are to be kept or objectives weighed: decisions that are not feasible would count.
+        """
+        return None if self.views else self._gain
+
+    @cached_property
+    def _gain(self) -> Gain:
+        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
+        search = Search(self.space.decisions, self.constraints, device=str(self.chosen.device))
+        return gain_left(self.belief, self.chosen, search.sample(SPREAD, generator))
+
+
+def best_by_cost(views: Sequence[Outlook], names: Sequence[str]) -> Outlook:
+    """Return the view of the best control set, with the best decision of every set by cost.
+
+    A set whose decision is believed to keep all limits is better than any other; then the objective counts.
+
+    Args:
+        views: one for each control set.
+        names: of all variables.
+    """
+    rows, scores = list[dict[str, Any]](), _scores(views)
+    kept = [view.probability >= CONFIDENCE for view in views]
+    judged = [
+        (score if fits else -np.inf, 0.0 if fits else view.probability)
+        for view, score, fits in zip(views, scores, kept, strict=True)
+    ]
+    for view, (score, _) in zip(views, judged, strict=True):
+        with torch.no_grad():
+            belief = view.belief
+            value = float(belief.objective(belief.field.mean(view.chosen[None]), belief.reference)[0])
+        feasible = {"feasible": view.probability} if view.limits else {}
+        named = {"control": ", ".join(view.control), "cost": view.cost}
+        rows.append({**named, "value": value, "score": score, **feasible, **view.decision})
+    top = min(range(len(rows)), key=lambda place: (*(-each for each in judged[place]), rows[place]["cost"]))
+    columns = ["control", "cost", "value", "score", *(["feasible"] if views[top].limits else []), *names]
+    frontier = _by_cost(rows, columns, views[top].objective_sign)
+    return replace(views[top], frontier=frontier, by_control=tuple(views))
+
+
+def _scores(views: Sequence[Outlook]) -> list[float]:
+    """The objective of the posterior mean at the decision of each view; of several objectives a scalarisation."""
+    with torch.no_grad():
+        joints = [view.joint for view in views if view.joint is not None]
+        found = torch.stack(
+            [
+                torch.stack([each.expected(view.chosen[None])[0] for each in joint.objectives])
+                for view, joint in zip(views, joints, strict=True)
+            ]
+        )
+        if found.shape[1] == 1:
+            return found[:, 0].tolist()
+        ideals, units = zip(*(objective_units(joint.objectives, joint.tried()) for joint in joints), strict=True)
+        ideal, unit = torch.stack(ideals).amax(0), torch.stack(units).amax(0)
+        shares = torch.full_like(ideal, 1 / len(ideal))
+        return chebyshev((found - ideal) / unit, shares).tolist()
+
+
+def _by_cost(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:
+    """The best decision of each set, cheapest first, and which of them are on the frontier.
+
+    Args:
+        rows: one for each set.
+        columns: of the table.
+        sign: what turns values into the user's direction.
+    """
+    import pandas as pd
+
+    table = pd.DataFrame(rows, columns=columns)
+    ordered = table.sort_values(["cost", "score"], ascending=[True, False], ignore_index=True)
+    ordered["frontier"] = ordered["score"] > ordered["score"].cummax().shift(fill_value=-float("inf"))
+    ordered["value"] = sign * ordered["value"]
+    return ordered.drop(columns="score")
+
+
+def _not_feasible(probability: float | None) -> str:
+    """A warning where no decision is believed to keep all limits; empty where one is."""
+    if probability is None or probability >= CONFIDENCE:
+        return ""
+    return (
+        f"no decision is believed to keep all limits with {100 * CONFIDENCE:.0f}% probability; this one is closest, "
+        f"with {100 * probability:.0f}%"
+    )
+
+
+def _radii(distance: Distance) -> Tensor:
+    """From no shift to some times the radius in question."""
+    top = 3 * distance.number or 1.0
+    if isinstance(distance, TotalVariation):
+        top = min(max(top, 1.0), 2.0)
+    return torch.linspace(0, top, 31, dtype=torch.float64)

@@ -1,0 +1,58 @@
+"""The campaign behind the defaults of control sets, in miniature."""
+
+import pytest
+from benchmarks import control_defaults
+from benchmarks.control_defaults import CHOSEN, REFERENCE, by_candidate, by_problem, campaign, main
+from benchmarks.paired import PairedRun
+
+import allweather as aw
+
+SETTING = "hartmann3-subsets, expensive"
+
+
+def test_a_campaign_resumes_and_pairs_its_runs(tmp_path):
+    path = tmp_path / "results.jsonl"
+    runs = [PairedRun(SETTING, name, 3) for name in (REFERENCE, CHOSEN)]
+    first = campaign(runs[:1], path, 0.7)
+    both = campaign(runs, path, 0.7)
+    assert both[0] == first[0]
+    assert [(each["method"], each["trials"]) for each in both] == [(REFERENCE, 1), (CHOSEN, 1)]
+
+
+def test_the_miniature_prints_its_table(capsys):
+    main(["--quick"])
+    assert CHOSEN in capsys.readouterr().out
+
+
+def test_ratios_by_candidate_and_problem():
+    regrets = {REFERENCE: 4.0, CHOSEN: 1.0}
+    results = [
+        {"problem": SETTING, "method": name, "seed": seed, "trials": 1, "cumulative": [size] * 2, "recommended": [0, 0]}
+        for name, size in regrets.items()
+        for seed in (5, 100, 101)
+    ]
+    assert by_candidate(results)[-1][:3] == [CHOSEN, "2", "0.25 (0.00)"]
+    assert by_candidate(results, range(100))[-1][1] == "1"
+    (row,) = (row for row in by_problem(results, CHOSEN) if row[0] == SETTING)
+    assert row[2] == "0.25 (0.00)"
+
+
+def test_what_was_chosen_is_the_default():
+    study = aw.Study(aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1)), control=aw.Control({"a": 1, ("a", "b"): 2}))
+    parts = study._engine.sides[0].main
+    chosen = control_defaults.CANDIDATES[CHOSEN]
+    assert repr(parts.objective) == repr(chosen.objective)
+    assert repr(parts.context) == repr(chosen.context)
+    assert parts.acquisition == chosen.acquisition
+    assert repr(parts.surrogate) == repr(chosen.surrogate.over_columns())
+
+
+def test_the_goal_is_respected():
+    space, control = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1)), aw.Control({"a": 1, ("a", "b"): 2})
+    found = aw.Study(space, control=control, goal="recommendation")._engine.acquisition
+    assert found == aw.ObjectiveUCB(2.0)
+    by_name = aw.Study(space, control=control, method="etc-ada")._engine.sides[0].main
+    assert by_name.acquisition == aw.UCB(2.0)
+    assert by_name.surrogate.kernel == "rbf"
+    with pytest.raises(aw.InvalidInput):
+        aw.Study(space, control=control, goal="else")

@@ -1,0 +1,106 @@
+"""A divergence of the user's own: phi, its conjugate, and the conformance suite."""
+
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import torch
+
+from allweather import KL, ChiSquared, InvalidInput, Phi, Progress, Reference, TotalVariation
+from allweather.distances.divergences.phi import Function
+from allweather.testing import DistanceSuite
+
+
+@dataclass(frozen=True)
+class HalfHellinger(Phi):
+    """`sum (sqrt(q) - sqrt(p))^2`; a unit of mass where the reference has none costs 1."""
+
+    phi: Function = lambda u: (u.sqrt() - 1) ** 2
+    conjugate: Function = lambda s: s / (1 - s)
+    recession: float = 1.0
+
+
+@pytest.mark.slow
+class TestHellinger(DistanceSuite):
+    def make(self, radius):
+        return HalfHellinger(radius)
+
+    def convex(self, q, reference):
+        return 2 - 2 * np.sqrt(reference.weights.numpy()) @ cp.sqrt(q), []
+
+
+SAME = {
+    "kl": (KL, lambda u: torch.special.xlogy(u, u) - u + 1, torch.expm1, np.inf),
+    "kl, as phi prints it": (KL, lambda u: torch.special.xlogy(u, u), lambda s: (s - 1).exp(), np.inf),
+    "chi-squared": (
+        ChiSquared,
+        lambda u: (u - 1) ** 2,
+        lambda s: torch.where(s > -2, s + s**2 / 4, -1.0),
+        np.inf,
+    ),
+    "total variation": (TotalVariation, lambda u: (u - 1).abs(), lambda s: torch.where(s > -1, s, -1.0), 1.0),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("radius", [0.0, 1e-3, 0.3, 1.1, 5.0])
+@pytest.mark.parametrize("zeros", [0, 10])
+def test_reproduces_the_closed_forms(name, radius, zeros):
+    closed, phi, conjugate, recession = SAME[name]
+    source = np.random.default_rng(4)
+    weights = source.dirichlet(np.ones(30))
+    weights[:zeros] = 0
+    reference = Reference.checked(source.uniform(size=(30, 1)), weights / weights.sum())
+    values = torch.tensor(source.normal(size=(6, 30)))
+    ours = Phi(radius, phi, conjugate, recession).worst_case(values, reference)
+    theirs = closed(radius).worst_case(values, reference)
+    torch.testing.assert_close(ours.value, theirs.value, rtol=0, atol=1e-9)
+    torch.testing.assert_close(ours.slope, theirs.slope, rtol=1e-6, atol=1e-7)
+
+
+def test_the_wrong_conjugate_is_refused():
+    with pytest.raises(InvalidInput, match="convex conjugates"):
+        Phi(0.1, phi=lambda u: (u - 1) ** 2, conjugate=torch.expm1)
+    with pytest.raises(InvalidInput, match="recession"):
+        Phi(0.1, phi=lambda u: (u.sqrt() - 1) ** 2, conjugate=lambda s: s / (1 - s))
+    with pytest.raises(InvalidInput, match="zero at 1"):
+        Phi(0.1, phi=lambda u: u, conjugate=lambda s: 0 * s)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("a", "b"), (torch.exp, 3), (torch.exp, torch.exp, "x"), (torch.exp, torch.exp, -5)]
+)
+def test_what_is_no_function_or_price_is_refused(arguments):
+    with pytest.raises(InvalidInput, match=r"Phi\("):
+        Phi(0.1, *arguments)
+
+
+def test_a_recession_that_is_not_phis_own_is_refused():
+    _, phi, conjugate, _ = SAME["chi-squared"]
+    with pytest.raises(InvalidInput, match="limit of phi"):
+        Phi(0.1, phi, conjugate, recession=3.0)
+
+
+def test_slopes_at_kinks_are_right_derivatives():
+    _, phi, conjugate, recession = SAME["total variation"]
+    reference = Reference.checked(torch.rand(4, 1), [0.25] * 4)
+    values = torch.arange(4, dtype=torch.float64)
+    for radius, slope in ((0.0, -1.5), (0.5, -1.0), (1.0, -0.5)):
+        found = Phi(radius, phi, conjugate, recession).worst_case(values, reference).slope.item()
+        assert found == pytest.approx(slope, rel=1e-6)
+
+
+def test_is_found_by_name_and_takes_a_schedule():
+    assert Phi.named("half-hellinger") is HalfHellinger
+    assert HalfHellinger(lambda t: 1 / t).at(Progress(step=4)).radius == 0.25
+
+
+def test_sensitivity_of_smooth_and_kinked_divergences():
+    values, reference = torch.tensor([0.0, 2.0]), Reference.checked([[0.0], [1.0]], [0.5, 0.5])
+    closed, phi, conjugate, _ = SAME["chi-squared"]
+    expected = closed(0).sensitivity(values, reference)
+    torch.testing.assert_close(Phi(0, phi, conjugate).sensitivity(values, reference), expected, check_dtype=False)
+    _, phi, conjugate, recession = SAME["total variation"]
+    assert Phi(0, phi, conjugate, recession).rate == 1
+    assert Phi(0, phi, conjugate, recession).sensitivity(values, reference).item() == pytest.approx(-1.0)
