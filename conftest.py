@@ -44,7 +44,7 @@ SLOW = (
     "tests/objectives/test_satisficing.py",
     "tests/plots",
     "tests/problems",
-    "tests/storage/test_session.py",
+    "tests/storage/test_optimistic_writes.py",
     "tests/surrogates/test_fourier.py",
     "tests/surrogates/test_paths.py",
 )

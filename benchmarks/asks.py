@@ -120,7 +120,7 @@ def compare(name: str, observations: int) -> list[str]:
     again = study_of(objective, table, SEEDS - 1)
     engine = again._engine
     belief = engine.belief(
-        again._history, engine.posterior(again._history), engine.parts, engine.generator(ASK, observations), Situation()
+        again.history, engine.posterior(again.history), engine.parts, engine.generator(ASK, observations), Situation()
     )
     reference = belief.reference
     distance = getattr(belief.objective, "distance", None)

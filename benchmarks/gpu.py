@@ -42,7 +42,7 @@ def large_ask(outcomes: int, contexts: int, device: str) -> Callable[[], object]
     def prepared() -> aw.Study:
         study = aw.Study(SPACE, context=aw.KDE(contexts), device=device)
         study.add(rows)
-        _ = study._history.observations  # reading rows is no matter of the device
+        _ = study.history.observations  # reading rows is no matter of the device
         return study
 
     studies = [prepared() for _ in range(REPEATS + 1)]

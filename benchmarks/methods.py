@@ -120,7 +120,7 @@ def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
     marks = {chosen.initial + round(share * (run.iterations - 1)) for share in (0, 0.25, 0.5, 0.75, 1)}
     for number in range(chosen.initial + run.iterations):
         if number in marks:
-            engine, history = replace(study._engine), study._history  # a copy: the study fits again
+            engine, history = replace(study._engine), study.history  # a copy: the study fits again
             generator = engine.generator(ASK, number)
             belief = engine.belief(history, engine.posterior(history), engine.parts, generator, Situation())
             theirs.append([way(belief) for way in ways])

@@ -43,7 +43,7 @@ def share(url, path, until):
     number = current(path.parent, "shared")
     while time.time() < until:
         study = shared_study(url, number)
-        while len(study._history.trials) < SHARED and time.time() < until:
+        while len(study.history.trials) < SHARED and time.time() < until:
             trial = study.ask()
             note(path, study=f"shared-{number}", asked=trial.number, decision=trial.decision)
             study.tell(trial, profit(trial), context={"demand": nature(trial.number)})
@@ -58,8 +58,8 @@ def alone(url, path, until):
     while time.time() < until:
         study = solo_study(url, number)
         while time.time() < until:
-            pending = [trial for trial in study._history.trials if trial.state == "pending"]
-            if not pending and len(study._history.trials) >= SOLO:
+            pending = [trial for trial in study.history.trials if trial.state == "pending"]
+            if not pending and len(study.history.trials) >= SOLO:
                 break
             trial = pending[0] if pending else study.ask()
             study.tell(trial, profit(trial), context={"demand": nature(trial.number)})

@@ -64,11 +64,11 @@ def compare(url, folder):
     """Compare what was acknowledged with what is stored, and decisions with those of an undisturbed run."""
     from allweather.storage import Database, Journal, names
     from allweather.storage.backup import restore_lines
-    from allweather.storage.stored_study import StoredStudy
+    from allweather.study import StudyLog
 
     database, rows_of = Database(url), acknowledged(folder)
     journals = {name: Journal.open(database, name) for name in names(database)}
-    stored = {name: StoredStudy.of(journal).history.trials for name, journal in journals.items()}
+    stored = {name: StudyLog.of(journal).history.trials for name, journal in journals.items()}
     lost = sum(_lost(rows, stored.get(name, ()), number) for (name, number), rows in rows_of.items())
     doubled = sum(len({row["by"] for row in rows if "asked" in row}) > 1 for rows in rows_of.values())
     doubled += sum(map(_repeated, journals.values()))

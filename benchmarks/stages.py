@@ -150,7 +150,7 @@ def asked(trials: int, later: bool) -> tuple[dict[str, float], float]:
 
 def lower_bound(study: aw.Study, clock: Clock) -> float:
     """Seconds of one Cholesky factorisation with its inverse, and of the search's evaluations in a batch each."""
-    history = study._history
+    history = study.history
     posterior = study._engine.posterior(history)
     product = getattr(posterior, "inner", posterior)
     points = product.data.points

@@ -16,8 +16,7 @@ import uvicorn
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from allweather.dashboard import ServerConfig, create_app
-from allweather.serialization import Spec
-from allweather.study import Study
+from allweather.study import Spec, Study
 
 PORT = 8097
 TOKEN = "only-for-the-pictures-of-the-docs"

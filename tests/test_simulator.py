@@ -76,19 +76,8 @@ def test_a_stored_study_goes_on_as_if_it_had_not_stopped(tmp_path):
     place = f"sqlite:///{tmp_path}/study.db"
     run(make(storage=place), 6)
     resumed = aw.Study.load(place)
-    assert resumed.spec["goal"] == "simulation"
+    assert resumed.spec.composition.goal == "simulation"
     assert run(resumed, 2).trials().equals(run(make(), 8).trials())
-
-
-@pytest.mark.parametrize("chosen", [(aw.MostInfluential(), True), (aw.ChooseOnly(["c"]), ("c",))], ids=["all", "some"])
-def test_a_study_stored_before_simulators_had_defaults_goes_on_as_before(chosen, tmp_path):
-    place, (rule, given) = f"sqlite:///{tmp_path}/study.db", chosen
-    before = run(make(rule, goal="every-trial", storage=place), 5)
-    assert "goal" not in before.spec
-    for resumed in (make(given, storage=place), aw.Study.load(place)):
-        assert resumed.spec == before.spec
-        assert resumed._engine.sides[0].main.acquisition == before._engine.sides[0].main.acquisition
-    assert make(given).spec != before.spec
 
 
 def test_chosen_contexts_do_not_change_the_law():
@@ -144,8 +133,8 @@ class TestObservedContexts:
         assert study_summaries(database, 1)[0].trials == 5
         import_lines(database, export_lines(Journal.open(database, "study")), "copy")
         resumed, copied = aw.Study.load(place), aw.Study.load(place, "copy")
-        assert len(resumed._history.observed) == 4
-        assert resumed.ask().decision == copied.ask().decision == study._history.trials[-1].decision
+        assert len(resumed.history.observed) == 4
+        assert resumed.ask().decision == copied.ask().decision == study.trial(5).decision
 
     def test_they_count_beside_those_of_trials_without_a_simulator(self):
         study = aw.Study(SPACE, context=aw.Empirical(), seed=1)
@@ -181,7 +170,7 @@ class TestControlSets:
     def test_a_trial_has_what_its_set_leaves_as_context(self, tmp_path):
         place = f"sqlite:///{tmp_path}/study.db"
         study = self.run(self.make(storage=place, method="ucb-cvs"), 6)
-        trials = study._history.trials
+        trials = study.history.trials
         assert all(set(trial.context) == set(trial.left) and trial.cost in (1, 3) for trial in trials)
         assert len({trial.context["c"] for trial in trials}) > 3
         best = study.recommend()
@@ -244,8 +233,8 @@ class TestSomeContextsAreChosen:
         assert study._engine.sides[0].observations(study.history).seen.isnan().sum() == 5
         assert study.outlook().contexts()["ambient"].between(0.1, 0.6).all()
         resumed = aw.Study.load(f"sqlite:///{tmp_path}/study.db")
-        assert resumed.spec["simulator"]["variables"] == ["pressure"]
-        assert resumed.ask(n=2)[0].partial == study._history.trials[5].partial
+        assert resumed.spec.fields["simulator"]["variables"] == ["pressure"]
+        assert resumed.ask(n=2)[0].partial == study.trial(5).partial
 
     def test_a_part_that_is_given_is_kept_and_the_rest_chosen(self):
         study = aw.Study(self.SPACE, context=aw.Uniform(16), simulator=True, initial=2, seed=1)

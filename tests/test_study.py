@@ -64,7 +64,7 @@ class TestTheLoop:
         whole = run(aw.Study(SPACE, seed=4), 12)
         broken = run(aw.Study(SPACE, seed=4), 9)
         resumed = aw.Study(SPACE, seed=4)
-        resumed.restore(broken._history.trials)
+        resumed.restore(broken.history.trials)
         for demand in demands(12)[9:]:
             trial = resumed.ask()
             resumed.tell(trial, profit(trial.decision["order"], demand), context={"demand": demand})
@@ -262,7 +262,7 @@ class TestTell:
         trial = study.ask()
         study.tell(trial, failed=True)
         assert study.tell(trial, context={"demand": 0.3}).state == "failed"
-        assert len(study._history.observations.seen) == 1
+        assert len(study.history.observations.seen) == 1
         other = study.ask()
         study.tell(other, 1.0, context={"demand": 0.3})
         with pytest.raises(aw.InvalidInput, match="has an outcome"):
@@ -281,7 +281,7 @@ class TestTell:
         late = study.ask()
         study.tell(late, context={"demand": 0.4})
         assert study.tell(late, 0.1).state == "complete"
-        assert len(study._history.observations) == 8
+        assert len(study.history.observations) == 8
 
     def test_a_row_of_a_table_is_a_context(self):
         study = aw.Study(SPACE)
@@ -292,12 +292,12 @@ class TestTell:
         trial = study.ask()
         study.tell(trial, 0.3, context={"demand": 0.2}, decision={"order": 1.5})
         assert study.trials().loc[0, "order"] == 1.5
-        assert study._history.observations.decisions.item() == pytest.approx(0.75)
+        assert study.history.observations.decisions.item() == pytest.approx(0.75)
 
     def test_repeated_outcomes_are_rows_but_one_context(self):
         study = aw.Study(SPACE)
         study.tell(study.ask(), [1.0, 2.0, 3.0], context={"demand": 0.2})
-        data = study._history.observations
+        data = study.history.observations
         assert data.values.tolist() == [1.0, 2.0, 3.0]
         assert len(data.seen) == 1
         assert study.trials().loc[0, "value"] == 2.0
@@ -308,9 +308,9 @@ class TestTell:
         study.tell(tempting, context={"demand": 0.3}, failed=True)
         again = study.ask()
         assert abs(again.decision["order"] - tempting.decision["order"]) > 1e-3
-        assert len(study._history.observations.seen) == 11
+        assert len(study.history.observations.seen) == 11
         assert study.trials().loc[10, "state"] == "failed"
-        assert len(study._history.observations) == 10
+        assert len(study.history.observations) == 10
 
     def test_nothing_but_failures_keeps_spreading_out(self):
         study = aw.Study(SPACE, initial=3)
@@ -386,11 +386,11 @@ class TestAdd:
         (tmp_path / "past.csv").write_text("wood,saws,wet,value\noak,3,True,1.5\n7,4.0,False,2\n")
         study = aw.Study(space)
         study.add(tmp_path / "past.csv")
-        assert [trial.decision for trial in study._history.trials] == [
+        assert [trial.decision for trial in study.history.trials] == [
             {"wood": "oak", "saws": 3},
             {"wood": 7, "saws": 4},
         ]
-        assert [trial.context for trial in study._history.trials] == [{"wet": True}, {"wet": False}]
+        assert [trial.context for trial in study.history.trials] == [{"wet": True}, {"wet": False}]
 
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -415,7 +415,7 @@ class TestAdd:
     def test_repeated_outcomes_in_a_row(self):
         study = aw.Study(SPACE)
         study.add({"order": 0.5, "demand": 0.2, "value": [1.0, 2.0]})
-        assert study._history.observations.values.tolist() == [1.0, 2.0]
+        assert study.history.observations.values.tolist() == [1.0, 2.0]
 
     def test_an_empty_table_changes_nothing(self):
         study = aw.Study(SPACE)

@@ -36,7 +36,7 @@ def test_what_does_not_fit_is_refused(kiosk, words, says):
 
 
 def test_bounds_need_no_torch(kiosk, monkeypatch):
-    monkeypatch.setitem(sys.modules, "allweather.study", None)  # importing it would fail
+    monkeypatch.setitem(sys.modules, "allweather.study.study", None)  # importing it would fail
     assert "order upper: 100 -> 150.0" in kiosk("change", "--upper", "order=150").out
 
 

@@ -8,7 +8,7 @@ import typer
 import allweather as aw
 from allweather.cli import app, init
 from allweather.cli.app import ORDER
-from allweather.serialization import Spec
+from allweather.study import Spec
 
 DAYS = "order,demand,value\n20,30,80\n50,30,20\n35,30,95\n30,40,120\n60,55,195\n10,30,40\n"
 URL = "sqlite:///allweather.db"
@@ -193,7 +193,8 @@ def test_a_study_whose_parts_are_code(terminal):
     terminal("tell", 1, 3.5, "--context", "demand=300", code=2)
     terminal("correct", 0, 3.25)
     terminal("show")
-    assert terminal("show", "--json").document["spec"] is None
+    shown = terminal("show", "--json").document["spec"]["objective"]
+    assert shown["distance"]["radius"] == {"name": "custom", "function": {"code": "<lambda>"}}
     terminal("export", "code.jsonl")
     terminal("import", "code.jsonl", "--study", "copy")
     assert study.trials()["value"].tolist()[:1] == [3.25]

@@ -128,7 +128,7 @@ def test_no_command_prints_a_traceback(kiosk, folder, monkeypatch):
     def broken(self):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("allweather.cli.options.SharedOptions.stored", broken)
+    monkeypatch.setattr("allweather.cli.options.SharedOptions.log", broken)
     ended = kiosk("show", code=1)
     assert "unexpected error" in ended.err
     details = ended.err.replace("\n", "").rpartition("the details are in ")[2].strip()

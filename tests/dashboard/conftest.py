@@ -2,9 +2,6 @@
 
 import pytest
 from tests.dashboard.served import fed, serving
-from tests.storage.conftest import postgresql
-
-__all__ = ["postgresql"]
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ import uvicorn
 
 from allweather.dashboard import ServerConfig, create_app
 from allweather.dashboard.server import _bind, uvicorn_config
-from allweather.serialization import Spec
 from allweather.storage import Database, Event, Journal
-from allweather.study import Study
+from allweather.study import Spec, Study
 
 KIOSK = """
 name = "kiosk"

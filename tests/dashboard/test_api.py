@@ -6,7 +6,7 @@ from tests.dashboard.served import FARM, KIOSK, fed, made, profit, serving
 import allweather as aw
 from allweather.dashboard.studies import encode_segment
 from allweather.storage import Database, Journal, import_lines
-from allweather.storage.stored_study import StoredStudy
+from allweather.study import StudyLog
 
 ROOT = "/api/v1/studies"
 
@@ -44,7 +44,7 @@ def test_remote_ask_and_tell_is_the_study_itself(url):
     for _ in range(5):
         trial = twin.ask()
         twin.tell(trial, profit(trial.decision["order"], 40.0), context={"demand": 40})
-    assert [each["decision"] for each in found["trials"]] == [dict(trial.decision) for trial in twin._history.trials]
+    assert [each["decision"] for each in found["trials"]] == [dict(trial.decision) for trial in twin.history.trials]
     assert found["total"] == 5
 
 
@@ -170,7 +170,7 @@ def test_the_journal_goes_to_another_database(client, tmp_path):
     assert "kiosk.jsonl" in answer.headers["content-disposition"]
     elsewhere = Database(f"sqlite:///{tmp_path}/elsewhere.db")
     import_lines(elsewhere, answer.text.splitlines())
-    assert len(StoredStudy.of(Journal.open(elsewhere, "kiosk")).history.trials) == 12
+    assert len(StudyLog.of(Journal.open(elsewhere, "kiosk")).history.trials) == 12
     table = client.get(f"{ROOT}/kiosk/table").text.splitlines()
     assert table[0] == "trial,state,order,demand,value"
     assert len(table) == 13

@@ -12,7 +12,7 @@ from allweather.dashboard.auth import MAX_WAITING_GUESSES, GuessLimit, check_tok
 from allweather.errors import InvalidInput
 from allweather.storage import Database, Journal
 from allweather.storage.export import import_lines
-from allweather.storage.stored_study import StoredStudy
+from allweather.study import StudyLog
 
 TOKEN = "a-token-of-many-characters"
 ROOT = "/api/v1/studies"
@@ -182,7 +182,7 @@ def test_tokens_with_names(url, tmp_path):
         assert written == [(kind, "ada") for kind in ("corrected", "changed", "asked", "added", "observed")]
         again = f"sqlite:///{tmp_path}/again.db"
         import_lines(Database(again), lines)
-        assert StoredStudy.of(Journal.open(Database(again), "kiosk")).spec["variables"]["order"]["upper"] == 120
+        assert StudyLog.of(Journal.open(Database(again), "kiosk")).spec.fields["variables"]["order"]["upper"] == 120
         posted = {"form_token": form_token(page.text), "values": "3"}
         assert client.post("/studies/kiosk/trials/1/correct", data=posted).status_code == 403
 

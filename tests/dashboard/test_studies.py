@@ -12,26 +12,35 @@ SCRIPT = "<script>alert(1)</script>"
 def test_variables_that_cannot_be_read_are_a_sentence(url):
     strange = {f"{SCRIPT}": aw.Real(0, 1)}
     aw.Study(aw.Space(**strange), storage=url, name="strange", surrogate=lambda x, y: None)
-    Journal.create(Database(url), "unreadable", {"study": {"space": f"Space({SCRIPT})"}})
+    Journal.create(Database(url), "unreadable", {"variables": {"x": {"lower": SCRIPT, "upper": 1}}})
     with serving(url) as server, server.client() as client:
         answer = client.get("/studies/strange")
         assert answer.status_code == 200
         assert SCRIPT not in answer.text
         answer = client.get("/studies/unreadable")
         assert answer.status_code == 422
-        assert "cannot be read" in answer.text
+        assert "must be a number" in answer.text
+        assert SCRIPT not in answer.text
         assert client.get("/").status_code == 200
 
 
-@pytest.mark.parametrize("text", ["no json", "[1]", '{"study": 3}', '{"spec": "x"}'])
-def test_a_spec_that_is_none_is_a_sentence(url, text):
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        ("no json", 503, "must be a JSON object"),
+        ("[1]", 503, "must be a JSON object"),
+        ('{"study": 3}', 422, "knows no"),
+        ('{"variables": "x"}', 422, "be a table"),
+    ],
+)
+def test_a_spec_that_is_none_is_a_sentence(url, text, status, said):
     made(url)
     with Database(url).writing() as connection:
         connection.execute(studies.update().values(spec=text))
     with serving(url) as server, server.client() as client:
         answer = client.get("/studies/kiosk")
-        assert answer.status_code == 503
-        assert "must be a JSON object" in answer.text
+        assert answer.status_code == status
+        assert said in answer.text
 
 
 def test_a_study_made_anew_under_an_old_name(url):

@@ -117,7 +117,7 @@ def test_a_restored_study_goes_on_as_if_it_had_not_stopped(method):
         if number < 8:
             continue
         trial = again.ask()
-        assert trial.decision == whole.history.trials[number].decision
+        assert trial.decision == whole.trial(number).decision
         context = {name: natural[name] for name in trial.left}
         again.tell(trial, outcome({**trial.decision, **context}), context=context)
 
@@ -352,7 +352,7 @@ def test_the_order_in_which_values_are_told_does_not_matter():
         trial = study.ask()
         done = dict(reversed(trial.decision.items()))
         study.tell(trial, float(i), decision=done, context=dict.fromkeys(reversed(trial.left), 0.5))
-        assert list(study.history.trials[i].decision) == list(trial.decision)
+        assert list(study.trial(i).decision) == list(trial.decision)
     study.tell(study.ask(), failed=True)
     assert study._engine.ledger(study.history).plays[frozenset({"a", "b"})] >= 4
     assert study.ask().cost is not None
@@ -448,5 +448,5 @@ def test_trials_can_be_added_to_another_study_with_control_sets():
     again.add(study.trials())
     columns = ["ph", "light", "value"]
     assert again.trials()[columns].equals(study.trials()[columns])
-    learned = [study.history.trials[0].context, again.history.trials[0].context]
+    learned = [study.trial(0).context, again.trial(0).context]
     assert learned[0] == learned[1]

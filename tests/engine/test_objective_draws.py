@@ -113,7 +113,7 @@ def test_control_sets_account_for_the_law_of_what_is_left_alone():
         trial = made.ask()
         made.tell(trial, 2 * c, context={"b": c})
     sure = aw.Study(space, control=control, context=aw.KDE(128, bootstrap=False), objective=aw.Expectation(), seed=2)
-    sure.restore([made.trial(number) for number in range(8)] if hasattr(made, "trial") else list(made._history.trials))
+    sure.restore([made.trial(number) for number in range(8)] if hasattr(made, "trial") else list(made.history.trials))
     assert width(made.recommend()) > width(sure.recommend())
 
 

@@ -4,9 +4,9 @@ import pytest
 
 import allweather as aw
 from allweather.engine.feasible import CONFIDENCE
-from allweather.serialization import Spec
 from allweather.storage.database import Database
 from allweather.storage.export import import_lines
+from allweather.study import Spec
 
 SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
 LAW = aw.Finite([[0.1], [0.3], [0.5], [0.7], [0.9]])
@@ -178,7 +178,7 @@ def test_cautious_decisions_are_feasible_and_need_a_beginning():
 
 def test_what_is_left_open_is_chosen_for_what_is_wanted():
     def chosen(outcomes=WANTED, **options):
-        return aw.Study(SPACE, outcomes=outcomes, context=LAW, **options)._opened[1].engine.sides[0].main.acquisition
+        return aw.Study(SPACE, outcomes=outcomes, context=LAW, **options)._engine.sides[0].main.acquisition
 
     last = {"goal": "recommendation"}
     assert chosen() == chosen(cautious=0.9) == aw.ObjectiveUCB(1.0)
@@ -230,7 +230,7 @@ def test_a_journal_keeps_them_and_goes_on_with_the_same_decision(tmp_path):
 def study_of(other):
     """The same study in memory, with the same trials."""
     made = study()
-    made.restore(other._history.trials)
+    made.restore(other.history.trials)
     return made
 
 
@@ -247,7 +247,7 @@ def test_a_spec_describes_them():
     made = aw.Study.from_spec(Spec.from_toml(text))
     limit = aw.AtLeast(0.5, probability=0.9, distance=aw.TotalVariation(0.1))
     assert made._engine.outcomes == {"gain": aw.Maximize(), "purity": limit, "waste": aw.AtMost(3, aw.CVaR(0.2))}
-    assert aw.Study.from_spec(Spec(made.spec)).spec == made.spec
+    assert aw.Study.from_spec(Spec(made.spec.to_dict())).spec == made.spec
 
 
 def test_the_figure_of_limits_under_shift(known):

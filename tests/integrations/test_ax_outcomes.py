@@ -53,7 +53,7 @@ def test_limits_hold_on_average_by_default():
     client = make(objective="-loss", limits=["-over >= -0.7"])
     run(client, lambda x, rain: {"loss": -x, "over": (x + 0.3 * rain, 0.001)})
     node = AllweatherNode.of(client)
-    assert node.as_study().outcomes == {"loss": aw.Minimize(), "over": aw.AtMost(0.7)}
+    assert node.as_study().spec.outcomes == {"loss": aw.Minimize(), "over": aw.AtMost(0.7)}
     assert node.as_study().trials()["over sd"].tolist() == [0.001] * 8
     assert 0.45 < node.recommend().decision["x"] < 0.57
 

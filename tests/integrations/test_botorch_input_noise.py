@@ -38,7 +38,7 @@ def test_trials_without_error_teach_what_happens_with_one():
 @pytest.mark.filterwarnings("ignore:.*optimization.*", "ignore:A not p.d.")
 def test_its_sample_paths_depend_on_the_sum_only():
     study = carried_out(aw.Thompson(), trials=10)
-    posterior = study._engine.posterior(study._history)
+    posterior = study._engine.posterior(study.history)
     slips = torch.tensor([[0.0], [0.5], [1.0]], dtype=torch.float64)  # -1, 0, 1
     drawn = posterior.paths(slips, 4, torch.Generator().manual_seed(0))
     three, four = drawn(torch.tensor([[0.3]], dtype=torch.float64)), drawn(torch.tensor([[0.4]], dtype=torch.float64))

@@ -2,8 +2,8 @@ import pytest
 
 from allweather import DRO, TotalVariation
 from allweather.errors import InvalidInput
-from allweather.serialization import Spec
 from allweather.serialization.drafts import draft_spec
+from allweather.study import Spec
 
 GLUE = {"name": "glue", "0:name": "hardener", "0:lower": "5", "0:upper": "20"}
 
@@ -15,7 +15,7 @@ def test_a_draft_is_a_spec():
     assert list(Spec(fields).space.contexts) == ["humidity"]
     assert "objective" not in draft_spec({**GLUE, "objective": "tail"}, 1)
     assert draft_spec(entered, 4)["objective"] == "expectation"
-    shifted = Spec(draft_spec({**entered, "objective": "shift"}, 4)).arguments()["objective"]
+    shifted = Spec(draft_spec({**entered, "objective": "shift"}, 4)).composition.objective
     assert shifted == DRO(TotalVariation(0.2))
 
 

@@ -1,5 +1,5 @@
 import pytest
-from tests.storage.test_session import SPACE
+from tests.storage.test_optimistic_writes import SPACE
 
 import allweather as aw
 from allweather.storage import Database, names

@@ -18,7 +18,7 @@ def some(kind="asked", trial=0, **payload):
 
 
 def test_a_study_goes_from_one_database_to_another(url, tmp_path):
-    journal = Journal.create(Database(url), "kiosk", {"made": "here"})
+    journal = Journal.create(Database(url), "kiosk", {})
     journal.append(0, [some(x=0.1), some("told", values=[1.5])])
     lines = list(export_lines(journal))
     other = Database(f"sqlite:///{tmp_path / 'other.db'}")

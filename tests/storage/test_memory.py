@@ -33,7 +33,7 @@ def test_a_turn_is_taken_without_waiting():
 def test_a_study_in_memory_can_be_exported():
     study = aw.Study(aw.Space(x=aw.Real(0, 1)), seed=1)
     study.tell(study.ask(), 1.0)
-    lines = list(export_lines(study._session.journal))
+    lines = list(export_lines(study.journal))
     assert len(lines) == 3
     assert '"kind": "told"' in lines[-1]
 

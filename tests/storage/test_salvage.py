@@ -1,12 +1,12 @@
 import pytest
 import sqlalchemy as sa
-from tests.storage.test_session import SPACE
+from tests.storage.test_optimistic_writes import SPACE
 
 import allweather as aw
 from allweather.storage import Database, Journal, StorageError, import_lines
 from allweather.storage.salvage import salvage_lines
-from allweather.storage.stored_study import StoredStudy
 from allweather.storage.summary import study_summaries
+from allweather.study import StudyLog
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def damaged(tmp_path):
 
 def test_a_damaged_study_says_so(damaged):
     with pytest.raises(StorageError, match=r"'kiosk' is damaged: its event 3 cannot be read.*export --salvage"):
-        StoredStudy.of(Journal.open(damaged, "kiosk"))
-    assert len(StoredStudy.of(Journal.open(damaged, "other")).history.trials) == 3
+        StudyLog.of(Journal.open(damaged, "kiosk"))
+    assert len(StudyLog.of(Journal.open(damaged, "other")).history.trials) == 3
     assert [each.name for each in study_summaries(damaged, 10)] == ["kiosk", "other"]
 
 
@@ -34,7 +34,7 @@ def test_what_can_be_read_is_saved(damaged):
     lines, lost = salvage_lines(Journal.open(damaged, "kiosk"))
     assert lost == [3, 4]
     import_lines(damaged, lines, "saved")
-    trials = StoredStudy.of(Journal.open(damaged, "saved")).history.trials
+    trials = StudyLog.of(Journal.open(damaged, "saved")).history.trials
     assert [trial.values for trial in trials] == [(0.0,), (2.0,)]
 
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 import sqlalchemy as sa
-from tests.storage.test_session import SPACE
+from tests.storage.test_optimistic_writes import SPACE
 
 import allweather as aw
 from allweather.storage import Database, StorageError, database, turns

@@ -30,7 +30,7 @@ def carry_out(own, trial):
 def work(url, trials, acknowledged=None, name="kiosk"):
     """Finish what was begun, then ask and tell until there are so many trials."""
     own = study(url, name)
-    for trial in own._history.trials:
+    for trial in own.history.trials:
         if trial.state == "pending":
             carry_out(own, trial)
             _acknowledge(acknowledged, trial.number)

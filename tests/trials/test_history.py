@@ -2,6 +2,7 @@ import pytest
 import torch
 
 import allweather as aw
+from allweather.engine.batch import unresolved
 from allweather.trials.history import History
 
 SPACE = aw.Space(x=aw.Real(0, 2), c=aw.Context(0, 10))
@@ -27,7 +28,8 @@ def test_observations_are_what_is_complete_and_contexts_what_was_seen():
 
 def test_unresolved_trials_take_their_context_or_a_likely_one():
     reference = aw.Reference.checked([[0.9]], [1.0])
-    pending, failed = history().unresolved(reference, torch.Generator().manual_seed(0))
+    sides = aw.Study(SPACE, direction="minimize")._engine.sides
+    pending, failed = unresolved(history(), sides, lambda _: reference, torch.Generator().manual_seed(0))
     assert pending.tolist() == [[0.25, 0.9], [0.1, 0.1], [1.0, 0.9]]
     assert failed.tolist() == [[0.2, 0.2]]
 

@@ -44,17 +44,6 @@ def test_a_trial_that_was_built_already_is_not_built_again():
     assert replayed(Event.asked(trial)).history.trials[0] is trial
 
 
-def test_pending_trials_are_overdue_after_their_time():
-    timed = [
-        Event(event.kind, event.payload, event.trial, number, 100.0 * number)
-        for number, event in enumerate([*ASKED, told(1, 2.0)], start=1)
-    ]
-    replay = EMPTY.after(timed)
-    assert replay.overdue(400.0, 150.0) == [0]
-    assert replay.overdue(1000.0, 150.0) == [0, 2]
-    assert replay.overdue(400.0, 300.0) == []
-
-
 @pytest.mark.parametrize(
     ("events", "message"),
     [

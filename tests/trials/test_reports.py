@@ -72,7 +72,7 @@ def test_an_occasion_has_one_context():
     trials.append(Trial(3, {"order": 0.1}, SAID, (1.0,)))
     assert contexts_of_occasions(trials, SPACE.variables) == [{"demand": 3.0, "lot": "B"}, SAID]
     history = History(SPACE, 1, tuple(trials))
-    assert (history.contexts_seen, len(history.observations.seen), len(history.observations)) == (2, 2, 4)
+    assert (history.occasions_with(["demand"]), len(history.observations.seen), len(history.observations)) == (2, 2, 4)
 
 
 def test_the_table_has_them_where_there_are_any():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -23,9 +23,9 @@ from allweather.cli.outcome_options import FailedOutcomes, read_errors, read_val
 from allweather.errors import InvalidInput, require
 from allweather.space.text import assignments, units_of
 from allweather.space.variables import Context, Variable
-from allweather.storage import Event
 from allweather.trials import Row, Trial, read_csv
 from allweather.trials.text import fields, outcome, still_missing
+from allweather.trials.trial import completed
 
 if TYPE_CHECKING:
     from allweather.engine.recommendation import Recommendation
@@ -116,17 +116,19 @@ def tell(
 
     Example: allweather tell 7 42.5 --context demand=31
     """
-    stored = shared.stored()
-    variables, names = stored.space_of(trial).variables, stored.validator.outcomes
-    event = stored.validator.told(
+    log = shared.log()
+    variables, names = log.space_of(trial).variables, log.spec.outcome_names
+    realised = _assigned(decision, variables, "--decision")
+    told = log.tell(
+        trial,
         read_values(values, names),
-        _assigned(context, variables, "--context"),
-        stored.done(trial, _assigned(decision, variables, "--decision") or {}),
-        failed_outcome or failed,
-        read_errors(sd, names),
-        occasion,
+        sd=read_errors(sd, names),
+        context=_assigned(context, variables, "--context"),
+        decision=realised and completed(realised, log.trial(trial).decision),
+        failed=failed_outcome or failed,
+        occasion=occasion,
     )
-    _print_trial(shared, stored.session.tell(trial, event), variables)
+    _print_trial(shared, told, variables)
 
 
 @app.command(context_settings=NEGATIVE_NUMBERS)
@@ -145,19 +147,25 @@ def correct(
 
     Example: allweather correct 7 24.5
     """
-    stored = shared.stored()
-    variables = stored.space_of(trial).variables
-    told = read_values(values, stored.validator.outcomes)
-    observed = stored.happened(trial, _assigned(context, variables, "--context") or {})
-    realised = stored.done(trial, _assigned(decision, variables, "--decision") or {})
+    log = shared.log()
+    variables, names = log.space_of(trial).variables, log.spec.outcome_names
+    told = read_values(values, names)
+    observed, realised = _assigned(context, variables, "--context"), _assigned(decision, variables, "--decision")
     if withdraw:
         alone = not (told or observed or realised or sd or occasion)
         require(alone, "correct --withdraw", "be given alone", "a correction too")
-        event: Any = lambda known: Event("corrected", {"withdrawn": True}, known.number)  # noqa: E731
+        corrected = log.withdraw(trial)
     else:
-        errors = read_errors(sd, stored.validator.outcomes)
-        event = stored.validator.corrected(told, observed, realised, errors, occasion)
-    _print_trial(shared, stored.session.tell(trial, event), variables)
+        known = log.trial(trial)
+        corrected = log.correct(
+            trial,
+            told,
+            sd=read_errors(sd, names),
+            context=completed(observed, known.context),
+            decision=completed(realised, known.decision),
+            occasion=occasion,
+        )
+    _print_trial(shared, corrected, variables)
 
 
 @app.command()
@@ -188,14 +196,13 @@ def add(
 
     Columns `sd` and `occasion` are optional. Example: allweather add runs.csv --column "value=yield %" --blank failed
     """
-    stored = shared.stored()
+    log = shared.log()
     try:
         lines = read_csv(read_file(file, MAX_TABLE))
         require(len(lines) > 0, f"add {file}", "have rows below its header", "no rows")
-        choose = stored.validator.added(lines, left or [], headers_of(column), blank, occasion)
+        added = log.add(lines, left or [], columns=headers_of(column), blank=blank, occasion=occasion)  # type: ignore[arg-type]
     except InvalidInput as error:
         raise error.at(error.where.removeprefix("Study.add(table=...) ")).within(file.name) from None
-    added = stored.session.decide(choose)
     shared.print(
         {"trials": [fields(trial) for trial in added]},
         lambda: print_line(_said_added([trial.number for trial in added])),
@@ -225,7 +232,7 @@ def recommend(
     Example: allweather recommend --radius 0.2
     """
     study = shared.study()
-    chosen = read_objective(study.spec, objective, distance, radius, level)
+    chosen = read_objective(study.spec.fields, objective, distance, radius, level)
     known = _assigned(context, study.space.contexts, "--context")
     best = study.recommend(objective=chosen, context=known, tolerance=tolerance)
     shared.print(best.to_dict(), lambda: _print_recommendation(best))

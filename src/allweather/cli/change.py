@@ -45,29 +45,23 @@ def change(
 
     Example: allweather change --upper order=200 --option wood=elm
     """
-    stored = shared.stored()
+    log = shared.log()
     pairs = {"lower": lower, "upper": upper, "unit": unit, "add": option, "remove": remove}
     entries = [
-        (key, *split_assignment(pair, stored.space.variables, "--option" if key == "add" else f"--{key}"))
+        (key, *split_assignment(pair, log.space.variables, "--option" if key == "add" else f"--{key}"))
         for key, given in pairs.items()
         for pair in given or []
     ]
-    tables = changes(entries, stored.space.variables)
+    tables = changes(entries, log.space.variables)
     costs = {names: number(text, "--cost") for names, text in map(_cost, cost or [])}
     parts = any(each is not None for each in (objective, distance, radius, level))
     given = bool(tables or costs or parts) or budget is not None
     require(given, "change", "name something to change, such as --upper order=200", "nothing")
-    from allweather.storage.plain_changes import change_stored, is_plain
-
-    if not parts and is_plain(stored, tables):
-        found = change_stored(stored, tables, costs, budget)
-    else:
-        study = shared.study()
-        only_radius = objective is None and distance is None and level is None
-        chosen = None if only_radius else of_objective.read_objective(study.spec, objective, distance, radius, level)
-        found = study.change(
-            tables, objective=chosen, radius=radius if only_radius else None, costs=costs or None, budget=budget
-        )
+    only_radius = objective is None and distance is None and level is None
+    chosen = None if only_radius else of_objective.read_objective(log.spec.fields, objective, distance, radius, level)
+    found = log.change(
+        tables, objective=chosen, radius=radius if only_radius else None, costs=costs or None, budget=budget
+    )
     shared.print({"changes": [each.to_dict() for each in found]}, lambda: _print(found))
 
 

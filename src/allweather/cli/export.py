@@ -42,8 +42,8 @@ def export(
         left_out = f"{len(lost)} events cannot be used and are left out: {', '.join(map(str, lost[:20]))}"
         print_error(left_out if lost else "Nothing is damaged: all events can be used.")
     elif csv:
-        stored = shared.stored()
-        journal, text = stored.journal, stored.history.table().to_csv()
+        log = shared.log()
+        journal, text = log.journal, log.trials().to_csv()
     else:
         journal = shared.journal()
         text = "".join(f"{line}\n" for line in export_lines(journal))
@@ -77,17 +77,16 @@ def import_study(
 
 def _check(lines: list[str], name: str | None) -> None:
     """Read the study into a temporary database first, so that an invalid file changes nothing."""
-    from allweather.serialization import Spec  # here, since parts need torch
     from allweather.storage import Database, Journal
-    from allweather.storage.stored_study import StoredStudy
+    from allweather.study import StudyLog
 
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{folder}/check.db")
         try:
-            stored = StoredStudy.of(Journal.open(database, import_lines(database, lines, name)))
-            stored.history.table()
-            if stored.spec is not None:
-                Spec(stored.spec, stored.journal.name)
+            log = StudyLog.of(Journal.open(database, import_lines(database, lines, name)))
+            log.trials()
+            if not log.spec.code:
+                log.spec.decoded()
         except InvalidInput:
             raise
         except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError) as error:

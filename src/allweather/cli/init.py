@@ -17,7 +17,7 @@ from allweather.serialization.toml import LARGEST, to_toml
 from allweather.storage.memory import require_name
 
 if TYPE_CHECKING:
-    from allweather.serialization import Spec
+    from allweather.study import Spec
 
 
 @app.command()
@@ -30,9 +30,8 @@ def init(
 
     Example: allweather init kiosk.toml
     """
-    from allweather.serialization import Spec  # here, since parts need torch
     from allweather.storage import Database, names
-    from allweather.study import Study
+    from allweather.study import Spec, Study  # here, since parts need torch
 
     if file is None:
         require(interactive(), "init [FILE]", "name a TOML file where standard input is not a terminal", "no file name")
@@ -62,8 +61,7 @@ def interactive() -> bool:
 
 
 def _prompted() -> tuple[Spec, Path]:
-    from allweather.serialization import Spec
-    from allweather.study import Study
+    from allweather.study import Spec, Study
 
     fields = prompt_spec()
     text = to_toml(fields)

@@ -29,12 +29,11 @@ def observe(
 
     In studies of a simulator it is learned from these alone. Example: allweather observe loads.csv --column load=kN
     """
-    stored = shared.stored()
+    log = shared.log()
     try:
         lines = read_csv(read_file(file, MAX_TABLE))
         require(len(lines) > 0, f"observe {file}", "have rows below its header", "no rows")
-        choose = stored.validator.observed(lines, headers_of(column))
+        observed = log.observe_contexts(lines, columns=headers_of(column))
     except InvalidInput as error:
         raise error.within(file.name) from None
-    stored.session.decide(choose)
-    shared.print({"observed": len(lines)}, lambda: print_line(f"{len(lines)} contexts observed"))
+    shared.print({"observed": observed}, lambda: print_line(f"{observed} contexts observed"))

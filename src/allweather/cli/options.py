@@ -19,8 +19,7 @@ from allweather.errors import InvalidInput, StorageError
 
 if TYPE_CHECKING:
     from allweather.storage import Database, Journal
-    from allweather.storage.stored_study import StoredStudy
-    from allweather.study import Study
+    from allweather.study import Study, StudyLog
 
 DEFAULT_STORAGE = "sqlite:///allweather.db"
 StorageOption = Annotated[
@@ -87,17 +86,17 @@ class SharedOptions:
             )
         return Journal.open(database, known[0])
 
-    def stored(self) -> StoredStudy:
+    def log(self) -> StudyLog:
         """Read the study from its journal, without its method: enough to tell and to show."""
-        from allweather.storage.stored_study import StoredStudy
+        from allweather.study import StudyLog
 
-        return StoredStudy.of(self.journal())
+        return StudyLog.of(self.journal())
 
     def study(self) -> Study:
         """Load the study with its method: needed to ask and to recommend."""
         from allweather.study import Study  # here, since it needs torch
 
-        return Study.load(self.url, self.stored().journal.name)
+        return Study.of(self.journal())
 
     def print(self, document: Any, print_text: Callable[[], None]) -> None:
         """Print the result of a command.

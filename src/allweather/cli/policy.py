@@ -57,7 +57,7 @@ def policy(
     names = list(study.space.contexts)
     named = variable in names or (variable is None and (file is not None or len(names) == 1))
     require(named, "policy VARIABLE", f"be a context: {', '.join(names) or 'there is none'}", variable or "none")
-    chosen = objective_options.read_objective(study.spec, objective, distance, radius, level)
+    chosen = objective_options.read_objective(study.spec.fields, objective, distance, radius, level)
     contexts = variable if file is None else _rows(file, study.space.contexts)
     found = study.policy(contexts, objective=chosen)
     if plot is not None:

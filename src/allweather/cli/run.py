@@ -56,11 +56,11 @@ def run(
     from allweather.cli.stopping import GainRule  # these need torch
     from allweather.cli.worker_pool import WorkerPool
 
-    study, stored = shared.study(), shared.stored()
+    study = shared.study()
     trial_command = _trial_command(command, function, timeout, retries)
     rule = None if until_gain is None else GainRule(study, until_gain)
-    waiting = [trial for trial in stored.history.trials if pending and trial.state == "pending"]
-    name = stored.journal.name
+    waiting = [trial for trial in study.history.trials if pending and trial.state == "pending"]
+    name = study.name
     done: list[Trial] = []
     with _progress(trials, quiet=shared.as_json) as bar:
         enough = None if rule is None else rule.reason

@@ -18,7 +18,7 @@ from allweather.trials import Trial
 from allweather.trials.text import fields, outcome
 
 if TYPE_CHECKING:
-    from allweather.storage.stored_study import StoredStudy
+    from allweather.study import StudyLog
 
 LAST = 20
 """Trials that are shown without `--all`."""
@@ -34,41 +34,41 @@ def show(
 
     Example: allweather show --all
     """
-    stored = shared.stored()
-    trials = stored.history.trials
+    log = shared.log()
+    trials = log.history.trials
     document = {
-        "study": stored.journal.name,
-        "direction": stored.direction,
-        "variables": {name: describe(variable) for name, variable in stored.space.variables.items()},
+        "study": log.name,
+        "direction": log.direction,
+        "variables": {name: describe(variable) for name, variable in log.space.variables.items()},
         "states": dict(Counter(trial.state for trial in trials)),
-        "spec": stored.spec,
+        "spec": log.spec.to_dict(),
         "trials": [fields(trial) for trial in trials],
     }
-    shared.print(document, lambda: _print_study(stored, trials if everything else trials[-LAST:]))
+    shared.print(document, lambda: _print_study(log, trials if everything else trials[-LAST:]))
 
 
-def _print_study(stored: StoredStudy, trials: tuple[Trial, ...]) -> None:
-    everything = stored.history.trials
+def _print_study(log: StudyLog, trials: tuple[Trial, ...]) -> None:
+    everything = log.history.trials
     states = Counter(trial.state for trial in everything)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no trials yet"
-    print_line(f"{stored.journal.name}: {stored.direction}, {counts}")
-    for name, variable in stored.space.variables.items():
+    print_line(f"{log.name}: {log.direction}, {counts}")
+    for name, variable in log.space.variables.items():
         print_line(f"  {name}: {describe(variable)}")
     if not trials:
         return
     if len(trials) < len(everything):
         print_line(f"The last {len(trials)} of {len(everything)} trials; --all shows all.")
-    console.print(_table(stored, trials))
+    console.print(_table(log, trials))
     pending = [trial for trial in everything if trial.state == "pending"]
     if pending:
-        units = units_of(stored.space.variables)
+        units = units_of(log.space.variables)
         print_line(f"Pending: {', '.join(f'{trial.number} ({row(trial.decision, units)})' for trial in pending[:5])}")
 
 
-def _table(stored: StoredStudy, trials: tuple[Trial, ...]) -> Table:
-    names = list(stored.space.variables)
-    cost = ["cost"] if stored.controlled else []
-    headings = [escape(clean(heading(name, variable))) for name, variable in stored.space.variables.items()]
+def _table(log: StudyLog, trials: tuple[Trial, ...]) -> Table:
+    names = list(log.space.variables)
+    cost = ["cost"] if log.spec.controlled else []
+    headings = [escape(clean(heading(name, variable))) for name, variable in log.space.variables.items()]
     table = Table("trial", "state", *headings, *cost, "value")
     for trial in trials:
         values = {**(trial.context or {}), **trial.decision}

@@ -31,9 +31,6 @@ from allweather.dashboard.schemas import (
 )
 from allweather.dashboard.studies import CurrentStudy, TrialNumber, cache_of, encode_segment
 from allweather.serialization.change_form import change_arguments
-from allweather.storage.stored_study import StoredStudy
-from allweather.trials.tables import Line
-from allweather.trials.validation import Say
 
 ROOT = "/api/v1"
 ERRORS = {
@@ -152,29 +149,23 @@ async def ask(request: Request, study: CurrentStudy, wanted: AskIn) -> TrialsOut
 @one.post("/trials/{number}/tell", tags=["ask and tell"], responses=WRITES | AFTER_TELL)
 async def tell(request: Request, study: CurrentStudy, number: TrialNumber, result: TellIn) -> TrialOut:
     """Report the result of a trial; repeating the same report changes nothing."""
-
-    def report(stored: StoredStudy) -> Say:
-        given = (result.values or None, result.context, result.decision, result.failed, result.sd, result.occasion)
-        return stored.validator.told(*given)
-
-    return TrialOut.of(await study.tell(number, report, request))
+    given = {name: getattr(result, name) for name in ("context", "decision", "failed", "sd", "occasion")}
+    told = await study.report(number, lambda log: log.tell(number, result.values or None, **given), request)
+    return TrialOut.of(told)
 
 
 @one.post("/trials/{number}/correct", tags=["ask and tell"], responses=WRITES)
 async def correct(request: Request, study: CurrentStudy, number: TrialNumber, result: CorrectIn) -> TrialOut:
     """Correct the result of a trial; the earlier report stays in the journal."""
-
-    def report(stored: StoredStudy) -> Say:
-        given = (result.values or None, result.context, result.decision, result.sd, result.occasion)
-        return stored.validator.corrected(*given)
-
-    return TrialOut.of(await study.tell(number, report, request))
+    given = {name: getattr(result, name) for name in ("context", "decision", "sd", "occasion")}
+    corrected = await study.report(number, lambda log: log.correct(number, result.values or None, **given), request)
+    return TrialOut.of(corrected)
 
 
 @one.delete("/trials/{number}", tags=["ask and tell"], responses=error_responses(404, 409))
 async def withdraw(request: Request, study: CurrentStudy, number: TrialNumber) -> TrialOut:
     """Withdraw a trial: it is excluded from the model, and stays in the journal."""
-    return TrialOut.of(await study.withdraw(number, request))
+    return TrialOut.of(await study.report(number, lambda log: log.withdraw(number), request))
 
 
 @one.post("/trials", status_code=201, tags=["ask and tell"], responses=WRITES)
@@ -188,9 +179,7 @@ async def add(request: Request, study: CurrentStudy, table: AddIn) -> TrialsOut:
 @one.post("/contexts", status_code=201, tags=["ask and tell"], responses=WRITES)
 async def observe_contexts(request: Request, study: CurrentStudy, table: ContextsIn) -> ContextsOut:
     """Report contexts that occurred without a trial, all rows or none; their distribution is learned from them."""
-    lines = [Line(f"row {number}", dict(row)) for number, row in enumerate(table.rows, start=1)]
-    await study.observe(lines, request)
-    return ContextsOut(observed=len(lines))
+    return ContextsOut(observed=await study.observe([dict(row) for row in table.rows], request))
 
 
 @one.get("/recommendation", tags=["results"], responses=error_responses(404, 409))

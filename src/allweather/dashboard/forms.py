@@ -16,10 +16,11 @@ from allweather.errors import InvalidInput, require
 from allweather.space import Space
 from allweather.space.text import heading, units_of, value
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
-from allweather.storage.stored_study import StoredStudy
+from allweather.study import StudyLog
 from allweather.trials import Trial
+from allweather.trials.results import Failed
 from allweather.trials.text import outcome, still_missing
-from allweather.trials.validation import Say
+from allweather.trials.trial import completed
 
 STALE_FORM = "this form does not belong to your session: reload the page and submit it again"
 MAX_FIELD_CHARACTERS = 20_000
@@ -108,7 +109,7 @@ class TrialForm:
 
     @classmethod
     def of(
-        cls, study: StoredStudy, trial: Trial, entered: Mapping[str, str] | None = None, error: str | None = None
+        cls, study: StudyLog, trial: Trial, entered: Mapping[str, str] | None = None, error: str | None = None
     ) -> TrialForm:
         """Return the form of a trial, with what was entered before.
 
@@ -131,7 +132,7 @@ class TrialForm:
             bool(entered.get("failed")),
             units_of(space.variables),
             error,
-            tuple(OutcomeField.of(name, entered) for name in study.validator.outcomes),
+            tuple(OutcomeField.of(name, entered) for name in study.spec.outcome_names),
         )
 
     @property
@@ -209,37 +210,41 @@ class Form:
         """The occasion that was entered, if any."""
         return self.fields.get("occasion", "").strip() or None
 
-    def result(self, study: StoredStudy, trial: Trial) -> Say:
-        """Return the event writer of a reported result.
+    def result(self, study: StudyLog, trial: Trial) -> Trial:
+        """Report the result of a trial.
 
         Args:
             study: the trial's study.
             trial: whose result the form reports.
         """
         space = space_of(study, trial)
-        decision = self.row("decision", space.decisions)
-        context = self.row("context", space.contexts)
-        made = study.done(trial.number, decision or {})
-        failed = bool(self.fields.get("failed"))
-        if study.validator.outcomes:
-            values, errors, lost = self.several(study.validator.outcomes)
-            return study.validator.told(values, context, made, lost or failed, errors, self.occasion)
-        return study.validator.told(self.outcomes(), context, made, failed, self.errors(), self.occasion)
+        context, said = self.row("context", space.contexts), self.row("decision", space.decisions)
+        failed: Failed = bool(self.fields.get("failed"))
+        values: Any = self.outcomes()
+        errors: Any = self.errors()
+        if study.spec.outcome_names:
+            values, errors, lost = self.several(study.spec.outcome_names)
+            failed = lost or failed
+        made = completed(said, trial.decision)
+        return study.tell(
+            trial.number, values, sd=errors, context=context, decision=made, failed=failed, occasion=self.occasion
+        )
 
-    def correction(self, study: StoredStudy, trial: Trial) -> Say:
-        """Return the event writer of a correction; empty fields keep their value.
+    def correction(self, study: StudyLog, trial: Trial) -> Trial:
+        """Correct the result of a trial; empty fields keep their value.
 
         Args:
             study: the trial's study.
             trial: whose result the form corrects.
         """
         space = space_of(study, trial)
-        context, decision = self.row("context", space.contexts), self.row("decision", space.decisions)
-        occurred, made = study.happened(trial.number, context or {}), study.done(trial.number, decision or {})
-        if study.validator.outcomes:
-            values, errors, _ = self.several(study.validator.outcomes)
-            return study.validator.corrected(values, occurred, made, errors, self.occasion)
-        return study.validator.corrected(self.outcomes(), occurred, made, self.errors(), self.occasion)
+        occurred = completed(self.row("context", space.contexts), trial.context)
+        made = completed(self.row("decision", space.decisions), trial.decision)
+        values: Any = self.outcomes()
+        errors: Any = self.errors()
+        if study.spec.outcome_names:
+            values, errors, _ = self.several(study.spec.outcome_names)
+        return study.correct(trial.number, values, sd=errors, context=occurred, decision=made, occasion=self.occasion)
 
 
 async def form_fields(request: Request, limit: int, files: int = 0) -> dict[str, str]:
@@ -281,15 +286,15 @@ PostedForm = Annotated[Form, Depends(posted_form)]
 
 def context_fields(study: OpenStudy) -> list[VariableField]:
     """Return the fields for a context that is known before the decision; none with control sets."""
-    stored = study.stored
-    contexts = [] if stored.controlled else stored.space.contexts.items()
+    log = study.log
+    contexts = [] if log.spec.controlled else log.space.contexts.items()
     return [VariableField.of("context", name, variable, {}) for name, variable in contexts]
 
 
-def space_of(study: StoredStudy, trial: Trial) -> Space:
+def space_of(study: StudyLog, trial: Trial) -> Space:
     """Return the variables with the split into decisions and contexts of this trial."""
     space = study.space_of(trial.number)
-    return space.controlling(list(trial.decision)) if study.controlled else space
+    return space.controlling(list(trial.decision)) if study.spec.controlled else space
 
 
 def _exact(value: Any) -> str:

@@ -47,17 +47,14 @@ from allweather.dashboard.studies import (
 from allweather.dashboard.tasks import CAPTIONS
 from allweather.errors import AllweatherError, InvalidInput, require
 from allweather.plots.axes import is_numeric
-from allweather.serialization import Spec
 from allweather.serialization.change_form import read_change
 from allweather.serialization.drafts import draft_spec
 from allweather.space.text import heading
 from allweather.storage.memory import require_name
-from allweather.storage.stored_study import StoredStudy
 from allweather.storage.summary import find_study
-from allweather.study import Study
+from allweather.study import Spec, Study, StudyLog
 from allweather.trials import Trial
 from allweather.trials.table_form import TableForm
-from allweather.trials.validation import Say
 
 router = APIRouter(include_in_schema=False)
 STUDIES_PER_PAGE = 50
@@ -231,8 +228,8 @@ def upload(request: Request, study: CurrentStudy, first: int | None = None, last
 @router.post("/studies/{name}/add")
 async def add(request: Request, study: CurrentStudy, form: PostedForm) -> Response:
     """Show the columns of a table, or add it once they are chosen."""
-    values: dict[str, Any] = {"name": study.name, "controlled": study.stored.controlled}
-    columns = study.stored.space, study.stored.validator.outcomes
+    values: dict[str, Any] = {"name": study.name, "controlled": study.log.spec.controlled}
+    columns = study.log.space, study.log.spec.outcome_names
     try:
         table = await run_in_threadpool(lambda: TableForm.of(*columns, form.fields))
     except InvalidInput as error:
@@ -263,7 +260,7 @@ def trials(request: Request, study: CurrentStudy, chosen: ChosenTrials) -> Respo
 @router.get("/studies/{name}/trials/{number}")
 def trial(request: Request, study: CurrentStudy, number: TrialNumber) -> Response:
     """Show a trial, its events and its forms."""
-    form = TrialForm.of(study.stored, study.snapshot().find(number))
+    form = TrialForm.of(study.log, study.snapshot().find(number))
     return render(request, "trial.html", **_trial(study, form))
 
 
@@ -282,14 +279,14 @@ def table(study: CurrentStudy) -> Response:
 @router.get("/studies/{name}/report.html")
 async def report(request: Request, study: CurrentStudy, choice: ChosenObjective) -> Response:
     """Download a report."""
-    return report_download(study.name, await study.report(choice, request))
+    return report_download(study.name, await study.report_page(choice, request))
 
 
 @router.get("/studies/{name}/change")
 def revise(request: Request, study: CurrentStudy) -> Response:
     """Show the form that changes a study."""
     snapshot = study.snapshot()
-    fields = [VariableField.of("change", name, each, {}) for name, each in snapshot.stored.space.variables.items()]
+    fields = [VariableField.of("change", name, each, {}) for name, each in snapshot.log.space.variables.items()]
     return render(request, "change.html", fields=fields, study=snapshot, **_objective(ObjectiveChoice(), snapshot))
 
 
@@ -311,14 +308,14 @@ async def ask(request: Request, study: CurrentStudy, form: PostedForm) -> Respon
     """Ask for trials, and show their forms, the newest first."""
 
     def task(loaded: Study) -> list[Trial]:
-        contexts = {} if study.stored.controlled else loaded.space.contexts
+        contexts = {} if study.log.spec.controlled else loaded.space.contexts
         together = bool(form.fields.get("same_context"))
         return loaded.ask(form.count(), context=form.row("context", contexts), same_context=together)
 
     trials = await study.ask(task, request)
     if not is_partial(request):
         return RedirectResponse(f"{study_path(study.name)}#trial-{trials[0].number}", 303)
-    forms = [TrialForm.of(study.stored, each) for each in reversed(trials)]
+    forms = [TrialForm.of(study.log, each) for each in reversed(trials)]
     return mark_changed(render(request, "_pending.html", name=study.name, forms=forms, further=0))
 
 
@@ -337,25 +334,25 @@ async def correct(request: Request, study: CurrentStudy, number: TrialNumber, fo
 @router.post("/studies/{name}/trials/{number}/withdraw")
 async def withdraw(request: Request, study: CurrentStudy, number: TrialNumber, form: PostedForm) -> Response:
     """Withdraw a trial."""
-    return await _submit(request, study, number, form, lambda stored, trial: stored.validator.withdrawn)
+    return await _submit(request, study, number, form, lambda log, trial: log.withdraw(trial.number))
 
 
 async def _submit(
-    request: Request, study: OpenStudy, number: int, form: Form, change: Callable[[StoredStudy, Trial], Say]
+    request: Request, study: OpenStudy, number: int, form: Form, change: Callable[[StudyLog, Trial], Trial]
 ) -> Response:
     """Change a trial and show it; after an error show the form as it was entered, with a message."""
     trial = await run_in_threadpool(lambda: study.snapshot().find(number))
     try:
-        changed = await study.tell(number, lambda stored: change(stored, trial), request)
+        changed = await study.report(number, lambda log: change(log, trial), request)
     except AllweatherError as error:
-        again, status = TrialForm.of(study.stored, trial, form.fields, page_message(error, number)), status_of(error)
+        again, status = TrialForm.of(study.log, trial, form.fields, page_message(error, number)), status_of(error)
         if is_partial(request):
             return _card(request, study, again, status)
         return await run_in_threadpool(lambda: render(request, "trial.html", status, **_trial(study, again)))
     if not is_partial(request):
         return RedirectResponse(f"{study_path(study.name)}/trials/{number}", 303)
     if changed.state == "pending":
-        return mark_changed(_card(request, study, TrialForm.of(study.stored, changed)))
+        return mark_changed(_card(request, study, TrialForm.of(study.log, changed)))
     return mark_changed(render(request, "_result.html", name=study.name, trial=changed))
 
 
@@ -365,7 +362,7 @@ def _card(request: Request, study: OpenStudy, form: TrialForm, status: int = 200
 
 def _objective(choice: ObjectiveChoice, snapshot: Snapshot) -> dict[str, Any]:
     """Return template values of the form of the objective; if none was chosen, the study's own is on the sliders."""
-    own = own_choice(snapshot.stored.spec)
+    own = own_choice(snapshot.log.spec.fields)
     if own is not None and not choice.model_fields_set - {"tolerance"}:
         choice = own.model_copy(update={"objective": "own", "tolerance": choice.tolerance})
     return {"choice": choice, "objectives": OBJECTIVES, "distances": DISTANCES, "slider_max": SLIDER_MAX}
@@ -385,7 +382,7 @@ def _created(cache: StudyCache, form: Form) -> str:
 def _pending(snapshot: Snapshot) -> dict[str, Any]:
     """Return template values of the pending trials, newest first."""
     found = snapshot.by_state.get("pending", [])[::-1]
-    forms = [TrialForm.of(snapshot.stored, each) for each in found[:MAX_PENDING_FORMS]]
+    forms = [TrialForm.of(snapshot.log, each) for each in found[:MAX_PENDING_FORMS]]
     return {"study": snapshot, "name": snapshot.name, "forms": forms, "further": len(found) - MAX_PENDING_FORMS}
 
 
@@ -396,10 +393,10 @@ def _trial(study: OpenStudy, form: TrialForm) -> dict[str, Any]:
 
 def table_values(snapshot: Snapshot, chosen: TrialFilter) -> dict[str, Any]:
     """Return template values of a page of the table of trials."""
-    variables = snapshot.stored.space.variables
+    variables = snapshot.log.space.variables
     found = snapshot.by_state.get(chosen.state, []) if chosen.state else snapshot.history.trials
     page = Page.of(found, chosen)
-    outcomes = snapshot.stored.validator.outcomes or ("value",)
+    outcomes = snapshot.log.spec.outcome_names or ("value",)
     columns = ["trial", *variables, *(["cost"] if snapshot.controlled else []), *outcomes]
     text = ["trial", *(name for name, each in variables.items() if not is_numeric(each))]
     return {

@@ -20,6 +20,7 @@ from pydantic import (
 from allweather.distances import Distance
 from allweather.engine.recommendation import Recommendation
 from allweather.objectives import DRO, CVaR, Expectation, Objective, WorstCase
+from allweather.serialization.values import CODE, is_code
 from allweather.storage.summary import StudySummary
 from allweather.trials import Trial
 from allweather.trials.text import fields
@@ -416,14 +417,15 @@ def describe_objective(spec: Mapping[str, Any] | None) -> str:
         return choice.describe()
     parts = [f"method {_describe_part(spec['method'])}"] if spec and "method" in spec else []
     parts += [_describe_part(spec["objective"])] if spec and "objective" in spec else []
-    given = spec or {}
-    controlled = "control" in given
+    published = (spec or {}).get("goal") == "published"
     usual = "worst mean outcome within a radius that decreases with the number of contexts"
-    return ", ".join(parts) or f"{usual if controlled else 'mean outcome'} (default)"
+    return ", ".join(parts) or f"{usual if published else 'mean outcome'} (default)"
 
 
 def _describe_part(part: Any) -> str:
     if not isinstance(part, Mapping):
         return str(part)
+    if is_code(part):
+        return str(part[CODE])
     settings = ", ".join(f"{key} {_describe_part(value)}" for key, value in part.items() if key != "name")
     return f"{part.get('name', '')} ({settings})" if settings else str(part.get("name", ""))

@@ -19,20 +19,15 @@ from allweather.dashboard.schemas import FigureChoice, ObjectiveChoice, PolicyCh
 from allweather.dashboard.tasks import Advice, Figure, Slots, TaskQueue, draw, policy, recommend
 from allweather.engine.check import FEWEST
 from allweather.engine.policy import Policy
-from allweather.errors import InvalidInput
 from allweather.plots import STUDY_FIGURES, absent_figures
 from allweather.plots.report import report_html
-from allweather.serialization import Spec
 from allweather.space.text import describe
 from allweather.storage import Database
-from allweather.storage.journal_cache import SharedJournal, SharedStorage
-from allweather.storage.stored_study import StoredStudy
+from allweather.storage.journal_cache import GatedJournal, SharedJournal
 from allweather.storage.summary import StudyKey, StudySummary, count_studies, find_study, study_summaries
-from allweather.study import Study
+from allweather.study import Study, StudyLog
 from allweather.trials import Trial
 from allweather.trials.history import History
-from allweather.trials.tables import Line
-from allweather.trials.validation import Say
 
 Result = TypeVar("Result")
 MAX_OPEN_STUDIES = 32
@@ -40,6 +35,8 @@ MAX_OPEN_STUDIES = 32
 MAX_RESULTS_PER_STUDY = 64
 """Recommendations and figures that are kept per study."""
 FIGURES = (*STUDY_FIGURES, "policy")
+CERTAIN = "best outcome; no variable is uncertain"
+"""The objective of a study without contexts."""
 STATES = ("pending", "complete", "failed", "expired", "withdrawn")
 
 
@@ -47,7 +44,7 @@ STATES = ("pending", "complete", "failed", "expired", "withdrawn")
 class Snapshot:
     """A study as it was at one moment: its trials, and the facts that pages and API show."""
 
-    stored: StoredStudy
+    log: StudyLog
     history: History
     last: int
     """The number of the newest event that the history is known to include."""
@@ -56,17 +53,17 @@ class Snapshot:
     @property
     def name(self) -> str:
         """Name of the study."""
-        return self.stored.journal.name
+        return self.log.name
 
     @property
     def direction(self) -> str:
         """`maximize` or `minimize`."""
-        return self.stored.direction
+        return self.log.direction
 
     @property
     def variables(self) -> dict[str, str]:
         """Role and range of each variable, as text."""
-        return {name: describe(variable) for name, variable in self.stored.space.variables.items()}
+        return {name: describe(variable) for name, variable in self.log.space.variables.items()}
 
     @property
     def states(self) -> dict[str, int]:
@@ -91,7 +88,7 @@ class Snapshot:
     @property
     def controlled(self) -> bool:
         """Whether the study has control sets."""
-        return self.stored.controlled
+        return self.log.spec.controlled
 
     @property
     def spent(self) -> float | None:
@@ -101,32 +98,31 @@ class Snapshot:
     @property
     def budget(self) -> float | None:
         """The budget, where there is one."""
-        control: Mapping[str, Any] = (self.stored.spec or {}).get("control", {})
+        control: Mapping[str, Any] = self.log.spec.fields.get("control", {})
         return control.get("budget")
 
     @property
     def has_contexts(self) -> bool:
         """Whether some variable is a context, at least under some control set."""
-        sets = (self.stored.spec or {}).get("control", {}).get("sets", [])
-        uncontrolled = any(set(self.stored.space.decisions) - set(each["variables"]) for each in sets)
-        unknown = self.stored.spec is None and self.controlled
-        return uncontrolled or unknown or len(self.stored.space.contexts) > 0
+        sets = self.log.spec.fields.get("control", {}).get("sets", [])
+        uncontrolled = any(set(self.log.space.decisions) - set(each["variables"]) for each in sets)
+        return uncontrolled or len(self.log.space.contexts) > 0
 
     @property
     def objective(self) -> str:
         """The study's objective, as text."""
-        return describe_objective(self.stored.spec) if self.has_contexts else "best outcome; no variable is uncertain"
+        return describe_objective(self.log.spec.fields) if self.has_contexts else CERTAIN
 
     @property
     def why_not(self) -> str | None:
         """Why the study can be neither asked nor recommend here; None where it can."""
-        return self.stored.why_not
+        return self.log.why_not
 
     @property
     def figures(self) -> dict[str, int]:
         """Figures that fit the study, with the number of outcomes that each needs."""
-        without = absent_figures(self.stored.spec, self.controlled, self.has_contexts)
-        without |= set() if len(self.stored.space.contexts) > 0 and not self.controlled else {"policy"}
+        without = absent_figures(self.log.spec.fields, self.controlled, self.has_contexts)
+        without |= set() if len(self.log.space.contexts) > 0 and not self.controlled else {"policy"}
         return {name: FEWEST if name == "check" else 1 for name in FIGURES if name not in without}
 
     def find(self, number: int) -> Trial:
@@ -139,21 +135,21 @@ class Snapshot:
 class OpenStudy:
     """An open study: one shared journal, and task queues of which none waits for another.
 
-    Reading and telling use a session of their own, so they wait for no computation, and asking waits for no figure.
+    Reading and telling use a log of their own, so they wait for no computation, and asking waits for no figure.
     """
 
-    def __init__(self, journal: SharedJournal, key: StudyKey, url: str, slots: Slots) -> None:
-        self.journal, self.key, self._url = journal, key, url
+    def __init__(self, journal: SharedJournal, key: StudyKey, slots: Slots) -> None:
+        self.journal, self.key = journal, key
         self._opening, self._caching = threading.Lock(), threading.Lock()
         self._results = LRUCache[Hashable, Any](MAX_RESULTS_PER_STUDY)
-        self._stored: StoredStudy | None = None
+        self._log: StudyLog | None = None
         self._gate, memory = slots.ask, (slots.memory, lambda: self.snapshot().outcomes)
         self._asking = TaskQueue(self._load, memory=memory)
         self._recommending, self._drawing = (
             TaskQueue(self._load, each, memory) for each in (slots.recommend, slots.draw)
         )
-        self._telling = TaskQueue(lambda: self.stored)
-        self._adding = TaskQueue(lambda: StoredStudy.of(self.journal))  # it may wait while another worker asks
+        self._telling = TaskQueue(lambda: self.log)
+        self._adding = TaskQueue(lambda: StudyLog.of(self.journal))  # it may wait while another worker asks
         self._sorted: tuple[Sequence[Trial] | None, Mapping[str, Sequence[Trial]]] = (None, {})
         self.latest: tuple[Advice, int] | None = None  # for the study's own objective, with the newest event then
 
@@ -163,45 +159,41 @@ class OpenStudy:
         return self.journal.name
 
     @property
-    def stored(self) -> StoredStudy:
-        """The stored study: its space, its spec and its validator."""
+    def log(self) -> StudyLog:
+        """What the study is, and what happened in it."""
         with self._opening:
-            if self._stored is None:
-                self._stored = StoredStudy.of(self.journal)
-            return self._stored
+            if self._log is None:
+                self._log = StudyLog.of(self.journal)
+            return self._log
 
     def snapshot(self) -> Snapshot:
         """Return the study as it is now, including what other workers have written."""
         last = self.journal.last  # before the history is read, so that newer events are reported as news
-        stored = self.stored
-        history = stored.history
+        log = self.log
+        history = log.history
         if self._sorted[0] is not history.trials:
             by_state: dict[str, list[Trial]] = {}
             for trial in history.trials:
                 by_state.setdefault(trial.state, []).append(trial)
             self._sorted = history.trials, by_state
-        return Snapshot(stored, history, last, self._sorted[1])
+        return Snapshot(log, history, last, self._sorted[1])
 
-    async def tell(self, number: int, report: Callable[[StoredStudy], Say], request: Request) -> Trial:
-        """Write an event about a trial."""
+    async def report(self, number: int, task: Callable[[StudyLog], Trial], request: Request) -> Trial:
+        """Tell, correct or withdraw a trial."""
 
-        def task(stored: StoredStudy) -> Trial:
+        def found(log: StudyLog) -> Trial:
             self.snapshot().find(number)
-            return stored.session.tell(number, report(stored))
+            return task(log)
 
-        return await self._telling.run(task, request)
-
-    async def withdraw(self, number: int, request: Request) -> Trial:
-        """Exclude a trial from the model."""
-        return await self.tell(number, lambda stored: stored.validator.withdrawn, request)
+        return await self._telling.run(found, request)
 
     async def add(self, rows: Sequence[Any], request: Request, **options: Any) -> list[Trial]:
-        """Add past data, all rows or none; the options are those of `Validator.added`."""
-        return await self._adding.run(lambda it: it.session.decide(it.validator.added(rows, **options)), request)
+        """Add past data, all rows or none; the options are those of `StudyLog.add`."""
+        return await self._adding.run(lambda log: log.add(list(rows), **options), request)
 
-    async def observe(self, lines: Sequence[Line], request: Request) -> None:
+    async def observe(self, rows: Sequence[Any], request: Request) -> int:
         """Write contexts that occurred without a trial, all rows or none."""
-        await self._adding.run(lambda it: it.session.decide(it.validator.observed(lines)), request)
+        return await self._adding.run(lambda log: log.observe_contexts(list(rows)), request)
 
     async def ask(self, task: Callable[[Study], Result], request: Request) -> Result:
         """Run a task that asks the study for trials."""
@@ -227,7 +219,7 @@ class OpenStudy:
         key = (name, choice.key, choice.by, choice.columns)
         return await self._drawing.run(self._cached(lambda study: draw(study, name, choice), key), request)
 
-    async def report(self, choice: ObjectiveChoice, request: Request) -> str:
+    async def report_page(self, choice: ObjectiveChoice, request: Request) -> str:
         """Return the report for an objective, as HTML."""
         return await self._drawing.run(lambda study: report_html(study, choice.part()), request)
 
@@ -237,13 +229,7 @@ class OpenStudy:
             queue.cancel()
 
     def _load(self) -> Study:
-        stored = self.stored
-        if stored.spec is None:
-            raise InvalidInput(stored.why_not or "")
-        spec = Spec(stored.spec, self.name)
-        expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
-        storage = SharedStorage(self._url, **expire, spec=spec.fields, shared=self.journal, gate=self._gate)
-        return Study(spec.space, **spec.arguments(), storage=storage, name=self.name, existing="stored")
+        return Study.of(GatedJournal(self.journal, self._gate))
 
     def _cached(self, task: Callable[[Study], Result], key: Hashable) -> Callable[[Study], Result]:
         """Return a task that reuses its result until the study changes."""
@@ -273,7 +259,7 @@ class StudyCache:
             found = self._open.get(name)
             if found is None or found.key != key:
                 journal = SharedJournal(self.database, key.id, name)
-                found = self._open[name] = OpenStudy(journal, key, self.url, self._slots)
+                found = self._open[name] = OpenStudy(journal, key, self._slots)
         return found
 
     def page(self, limit: int, offset: int) -> tuple[list[StudySummary], int]:

@@ -17,10 +17,9 @@ from starlette.requests import Request
 from allweather import plots
 from allweather.dashboard.errors import Busy, TooLarge
 from allweather.dashboard.schemas import FigureChoice, ObjectiveChoice, PolicyChoice
-from allweather.engine.policy import Policy, near_best
+from allweather.engine.policy import Policy
 from allweather.engine.recommendation import Recommendation
 from allweather.plots.labels import objective_label
-from allweather.space.text import units_of
 from allweather.storage.journal_cache import SIGNATURE
 from allweather.study import Study
 
@@ -259,12 +258,9 @@ class Figure:
 def recommend(study: Study, choice: ObjectiveChoice, complete: int) -> Advice:
     """Compute the recommendation for an objective, and the one for the mean outcome, from `complete` trials."""
     started = time.perf_counter()
-    outlook = study.outlook(objective=choice.part())
+    outlook = study.outlook(objective=choice.part())  # which the recommendation uses again
     objective = objective_label(outlook.belief.objective) if choice.objective == "own" else choice.describe()
-    found, lost = outlook.recommendation(), choice.tolerance
-    units = units_of({name: study.space.variables[name] for name in found.decision})
-    ranges = {} if lost is None else near_best(outlook, lost)
-    best = replace(found, units=units, ranges=ranges, tolerance=lost)
+    best = study.recommend(objective=choice.part(), tolerance=choice.tolerance)
     plain = best if choice.key == EXPECTATION.key else study.recommend(objective=EXPECTATION.part())
     return Advice(best, plain, objective, complete, time.perf_counter() - started)
 

@@ -396,7 +396,8 @@ def _with_acquisition(spec: Described) -> Composition:
     composition, outcomes = spec.composition, spec.outcomes
     wanted = [outcome for outcome in outcomes.values() if not outcome.constrains]
     open_ = spec.cautious is None and composition.acquisition is None and composition.goal == RECOMMENDATION
-    if open_ and len(wanted) == 1 < len(outcomes) and not wanted[0].measure.slow:
+    measure = wanted[0].measure
+    if open_ and len(wanted) == 1 < len(outcomes) and measure is not None and not measure.slow:
         return composition.with_parts(acquisition=ExpectedImprovement())
     return composition
 

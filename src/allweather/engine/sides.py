@@ -165,7 +165,8 @@ def _parts(
     """The parts of a method on a split, for each outcome."""
     found = {}
     for name, outcome in outcomes.items():
-        own = composition.with_parts(objective=outcome.measure, surrogate=outcome.surrogate)
+        objective, surrogate = outcome.measure or composition.objective, outcome.surrogate or composition.surrogate
+        own = replace(composition, objective=objective, surrogate=surrogate)
         found[name] = own.on(space, outcome.sign, controlled)
     return found
 

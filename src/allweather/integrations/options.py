@@ -12,13 +12,13 @@ from torch import Tensor
 from allweather.acquisition import Acquisition, ContextRule
 from allweather.acquisition.context_rules import ChooseOnly
 from allweather.contexts import ContextModel
-from allweather.engine.factory import COLUMNS, check_start, resolve_method
 from allweather.errors import require
 from allweather.methods.composition import Composition
 from allweather.objectives import Expectation, Objective, Outcome
 from allweather.space import Space
 from allweather.space.constraints import LinearConstraint
 from allweather.study import Study
+from allweather.study.spec import COLUMNS, check_start, resolve_method
 from allweather.surrogates import Surrogate
 
 

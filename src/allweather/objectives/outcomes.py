@@ -30,7 +30,7 @@ class Outcome(Named, ABC):
 
     @property
     @abstractmethod
-    def measure(self) -> Objective:
+    def measure(self) -> Objective | None:
         """The objective of the outcome in the user's direction: what is improved, or what the limit is on."""
 
     def level(self, objective: Objective) -> float:
@@ -62,22 +62,23 @@ class Maximize(Outcome):
     sign: ClassVar[int] = 1
     constrains: ClassVar[bool] = False
 
-    objective: Objective = MEAN
+    objective: Objective | None = MEAN
+    """What is made large; None for that of the method, where there is one outcome."""
     surrogate: Surrogate | None = None
     """The outcome's own model; the study's if None."""
 
     def __post_init__(self) -> None:
-        _require_parts(self, "none" if self.objective is None else self.objective)
+        _require_parts(self, self.objective)
 
     @property
-    def measure(self) -> Objective:
+    def measure(self) -> Objective | None:
         """The objective."""
         return self.objective
 
     def describe(self, name: str) -> str:
         """Return the direction and the objective."""
         verb = "maximize" if self.sign > 0 else "minimize"
-        return f"{verb} the {_called(self.objective)} of {name}"
+        return f"{verb} {name}" if self.objective is None else f"{verb} the {_called(self.objective)} of {name}"
 
 
 @dataclass(frozen=True)
@@ -175,6 +176,7 @@ def check_outcomes(outcomes: Any, taken: Sequence[str]) -> None:
         require(name not in taken, where, "not name an outcome like a variable or a column of tables", name)
         fits = isinstance(outcome, Outcome)
         require(fits, f"{where} {name}", "be Maximize(), Minimize(), AtLeast(...) or AtMost(...)", outcome)
+        require(outcome.measure is not None, f"{where} {name}", "have an objective", outcome)
     wanted = [name for name, outcome in outcomes.items() if not outcome.constrains]
     require(len(wanted) > 0, where, "hold something to maximize or minimize", list(outcomes))
 

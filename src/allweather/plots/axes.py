@@ -100,8 +100,8 @@ def require_contexts(outlook: Outlook, where: str) -> None:
 def complete_trials(study: Study) -> pd.DataFrame:
     """Return the complete trials of a study; `value` is the outcome that figures are about, the first of several."""
     table = study.trials()
-    if study.outcomes is not None:
-        first = next(name for name, outcome in study.outcomes.items() if not outcome.constrains)
+    if study.spec.outcome_names:
+        first = next(name for name, outcome in study.spec.outcomes.items() if not outcome.constrains)
         table = table.assign(value=table[first])
         return table[(table["state"] == "complete") & table["value"].notna()]
     return table[table["state"] == "complete"]

@@ -91,7 +91,7 @@ def report_html(study: Study, objective: Objective | None = None, static: bool =
             figures=[_static_figure(picture) if static else _interactive_figure(picture) for picture in pictures],
             script=None if static else _plotly(),
             made=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-            spec=None if study.spec is None else to_toml({"name": study.name, **study.spec}),
+            spec=None if study.spec.code else to_toml({"name": study.name, **study.spec.fields}),
             versions=_versions(),
             columns=["trial", *table.columns],
             rows=_rows(table.tail(MAX_ROWS).iloc[::-1]),

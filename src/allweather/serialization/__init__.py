@@ -6,24 +6,18 @@ Trials and recommendations have theirs as methods: `Trial.to_dict`, `Trial.from_
 from typing import TYPE_CHECKING
 
 from allweather._utils.lazy import lazy_names
-from allweather.serialization.checks import NoPlainForm
 from allweather.serialization.spaces import decode_space, encode_space
 from allweather.serialization.toml import to_toml
 
 if TYPE_CHECKING:
     from allweather.serialization.parts import decode_part, encode_part
-    from allweather.serialization.spec import Arguments, Spec, spec_of
 
-__getattr__, __dir__ = lazy_names(__name__, {"parts": "decode_part encode_part", "spec": "Arguments Spec spec_of"})
+__getattr__, __dir__ = lazy_names(__name__, {"parts": "decode_part encode_part"})
 
 __all__ = [
-    "Arguments",
-    "NoPlainForm",
-    "Spec",
     "decode_part",
     "decode_space",
     "encode_part",
     "encode_space",
-    "spec_of",
     "to_toml",
 ]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from allweather.errors import shown
 from allweather.serialization.fields import PARTS
+from allweather.serialization.values import CODE, is_code
 
 CHANGEABLE = ("variables", "initial", "goal", *PARTS[:-1], "constraints", "candidates", "control")
 """Fields of a spec that a study may change; its direction, its seed and what chooses contexts stay."""
@@ -51,7 +52,7 @@ def merge_fields(fields: Mapping[str, Any], changes: Iterable[Mapping[str, Any]]
         variables = {
             name: {**table, **tables.get(name, {})} for name, table in dict(merged.get("variables", {})).items()
         }
-        others = {key: change[key] for key in CHANGEABLE[1:] if key in change}
+        others = {key: change[key] for key in (*CHANGEABLE[1:], "method") if key in change}
         merged = {**merged, **others, "variables": variables}
     return {key: value for key, value in merged.items() if value is not None}
 
@@ -67,7 +68,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
 
 
 def _differences(before: Any, after: Any, place: tuple[str, ...]) -> Iterator[Difference]:
-    tables = isinstance(before, Mapping) and isinstance(after, Mapping)
+    tables = isinstance(before, Mapping) and isinstance(after, Mapping) and not (is_code(before) or is_code(after))
     if tables and before.get("name") == after.get("name"):
         for key in dict.fromkeys([*before, *after]):
             yield from _differences(before.get(key), after.get(key), (*place, key))
@@ -94,6 +95,8 @@ def show_setting(value: Any) -> str:
     """
     if value is None:
         return ABSENT
+    if is_code(value):
+        return str(value[CODE])
     if isinstance(value, Mapping) and "name" in value:
         settings = ", ".join(f"{key}={show_setting(each)}" for key, each in value.items() if key != "name")
         return f"{value['name']}({settings})" if settings else str(value["name"])

@@ -18,21 +18,6 @@ LONGEST = 1000
 """Characters of a text: a spec holds names and numbers, not files."""
 
 
-class NoPlainForm(InvalidInput):
-    """The value is a function, or an object of a class that this library does not know: only code can say it.
-
-    Example:
-        >>> raise no_plain_form("objective", print)
-        Traceback (most recent call last):
-        allweather.serialization.checks.NoPlainForm: `objective` has no plain form, got <built-in function print>
-    """
-
-
-def no_plain_form(key: str, value: Any) -> NoPlainForm:
-    """Return the error for a value that cannot be written as plain data."""
-    return NoPlainForm("has no plain form", where=key, received=value)
-
-
 class Kind(NamedTuple):
     """What a key must hold."""
 
@@ -86,6 +71,8 @@ def below(where: str, key: str) -> str:
         >>> below(below("kiosk.toml", "variables"), "order")
         'kiosk.toml: variables.order'
     """
+    if not where:
+        return key
     return f"{where}.{key}" if ": " in where else f"{where}: {key}"
 
 
@@ -119,10 +106,10 @@ def require_plain(value: Any, where: str, depth: int = 0, free: bool = False) ->
 
 @contextmanager
 def explained(where: str) -> Iterator[None]:
-    """Add the place in a document to the errors of what is made from it."""
+    """Add the place in a document, if there is one, to the errors of what is made from it."""
     try:
         yield
     except InvalidInput as mistake:
-        raise mistake.within(where) from None
+        raise (mistake.within(where) if where else mistake) from None
     except (TypeError, ValueError, ArithmeticError, AttributeError) as trouble:
         raise InvalidInput(f"does not fit: {trouble}", where=where) from trouble

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from allweather.errors import require
-from allweather.serialization.checks import LIST, NUMBER, PART, TABLE, WHOLE, WORD, below, read, require_plain
+from allweather.errors import require, require_number
+from allweather.serialization.checks import LIST, NUMBER, PART, TABLE, WHOLE, WORD, Kind, below, read, require_plain
+from allweather.serialization.values import is_code
 
 VERSION = 1
 """Of the format of specs. Whoever changes what a stored spec means raises it and translates earlier ones here."""
@@ -21,7 +22,7 @@ OPTIONAL = {
     "method": PART,
     "goal": WORD,
     "constraints": LIST,
-    "candidates": LIST,
+    "candidates": Kind(LIST.words, lambda value: isinstance(value, list) or is_code(value)),
     "control": TABLE,
     "outcomes": TABLE,
     "cautious": NUMBER,
@@ -45,6 +46,8 @@ def check_fields(fields: Mapping[str, Any], where: str) -> dict[str, Any]:
     given = dict(fields) if isinstance(fields, Mapping) else fields
     read(given, where, REQUIRED, OPTIONAL)
     require_plain(given, where)
+    if "expire" in given:
+        require_number(given["expire"], below(where, "expire"), above=0)
     version = given.pop("version", VERSION)
     newer = "a later version wrote it: upgrade allweather" if version > VERSION else ""
     require(version == VERSION, below(where, "version"), f"be {VERSION}", version, newer)

@@ -12,8 +12,8 @@ from allweather._utils.registry import unknown
 from allweather.contexts import truncated_normal
 from allweather.contexts.known import Shares
 from allweather.errors import is_number, require
-from allweather.serialization.checks import LIST, WORD, explained, no_plain_form, read
-from allweather.serialization.values import encode_value
+from allweather.serialization.checks import LIST, WORD, explained, read
+from allweather.serialization.values import code_mark, encode_value, is_code, only_code
 
 SHARES = "shares"
 """The law of a choice."""
@@ -39,7 +39,7 @@ def encode_laws(laws: Any) -> dict[str, Any]:
         {'demand': {'name': 'gamma', 'a': 4, 'scale': 20}}
     """
     if not isinstance(laws, Mapping):
-        raise no_plain_form("law", laws)
+        return code_mark(laws)
     return {name: encode_law(law) for name, law in laws.items()}
 
 
@@ -52,11 +52,11 @@ def encode_law(law: Any) -> dict[str, Any]:
     kind: Any = getattr(law, "dist", law)
     named: Any = getattr(scipy.stats, str(getattr(kind, "name", None)), None)
     if named is None or type(named) is not type(kind):  # a law of the user's own may have a name of SciPy's
-        raise no_plain_form("law", law)
+        return code_mark(law)
     parameters = law_parameters(kind, law.args, law.kwds)
     if any(np.ndim(value) for value in parameters.values()):
-        raise no_plain_form("law", law)
-    return {"name": kind.name, **{key: encode_value(key, value) for key, value in parameters.items()}}
+        return code_mark(law)
+    return {"name": kind.name, **{key: encode_value(value) for key, value in parameters.items()}}
 
 
 def law_parameters(kind: Any, args: Sequence[Any], kwds: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,6 +84,8 @@ def decode_law(table: Any, where: str) -> Any:
     """
     import scipy.stats
 
+    if is_code(table):
+        raise only_code(where, table)
     require(isinstance(table, dict) and isinstance(table.get("name"), str), where, "be a table with a name", table)
     parameters = {key: value for key, value in table.items() if key != "name"}
     name = table["name"]
@@ -104,5 +106,7 @@ def decode_law(table: Any, where: str) -> Any:
 
 def decode_laws(table: Any, where: str) -> dict[str, Any]:
     """Return a law for each variable, by its name."""
+    if is_code(table):
+        raise only_code(where, table)
     require(isinstance(table, dict) and len(table) > 0, where, "be a table with a law for each variable", table)
     return {name: decode_law(inner, f"{where}.{name}") for name, inner in table.items()}

@@ -28,10 +28,9 @@ from allweather.serialization.checks import (
     WORD,
     Kind,
     explained,
-    no_plain_form,
 )
 from allweather.serialization.laws import decode_laws, encode_laws
-from allweather.serialization.values import encode_value
+from allweather.serialization.values import code_mark, encode_value, is_code, only_code
 from allweather.surrogates import GP, Surrogate
 
 FAMILIES: dict[str, type[Named]] = {
@@ -67,14 +66,11 @@ PLAIN: dict[Any, Kind] = {
 
 
 def encode_part(key: str, part: Any) -> dict[str, Any]:
-    """Return a part as its name and every setting that is not at its default.
+    """Return a part as its name and every setting that is not at its default; what only code can say is marked.
 
     Args:
         key: what errors call it, such as `objective`.
         part: an object of one of this library's families, or a `GP`.
-
-    Raises:
-        NoPlainForm: for functions, and for classes of the user's own.
 
     Example:
         >>> from allweather import DRO, TotalVariation
@@ -85,7 +81,7 @@ def encode_part(key: str, part: Any) -> dict[str, Any]:
     members = SURROGATES if isinstance(part, Surrogate) else getattr(part, "_members", {})
     name = kebab(kind.__name__)
     if members.get(name) is not kind or not kind.__module__.startswith("allweather."):
-        raise no_plain_form(key, part)
+        return code_mark(getattr(part, "build", part))  # the function behind a BoTorch model says more
     if isinstance(part, Independent):
         taken = "name" not in part.models
         require(taken, key, "not be independent models of a variable called 'name'", list(part.models))
@@ -111,14 +107,13 @@ def decode_part(key: str, given: Any, where: str) -> Any:
 def encode_settings(part: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that are not at their default."""
     if not dataclasses.is_dataclass(part):
-        raise no_plain_form(type(part).__name__, part)
-    found = {}
+        return code_mark(part)
+    found: dict[str, Any] = {}
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         if field.init and not _same(value, field.default):
-            if field.name.startswith("_") or field.name in INNER:
-                raise no_plain_form(field.name, value)
-            found[field.name] = _encode_setting(field.name, value)
+            inner = field.name.startswith("_") or field.name in INNER
+            found[field.name] = code_mark(value) if inner else _encode_setting(field.name, value)
     return found
 
 
@@ -133,6 +128,8 @@ def decode_setting(key: str, value: Any, where: str, hint: Any = Any) -> Any:
     """
     if key == "law":
         return decode_laws(value, where)
+    if is_code(value):
+        raise only_code(where, value)
     choices = _alternatives(hint)
     if value == NONE and (type(None) in choices or Any in choices):
         return None
@@ -155,7 +152,7 @@ def _encode_setting(key: str, value: Any) -> Any:
         return encode_part(key, value)
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return encode_value(key, value)
+    return encode_value(value)
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -165,6 +162,8 @@ def _same(value: Any, default: Any) -> bool:
 
 def _decode(members: Mapping[str, Any], given: Any, where: str) -> Any:
     require(PART.fits(given), where, PART.words, given)
+    if is_code(given):
+        raise only_code(where, given)
     table = {"name": given} if isinstance(given, str) else dict(given)
     if "name" not in table:
         raise InvalidInput("lacks 'name'", where=where)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from allweather._utils.registry import unknown
-from allweather.errors import require
-from allweather.serialization.checks import LIST, NUMBER, TRUTH, WHOLE, WORD, below, explained, no_plain_form, read
+from allweather.errors import InvalidInput, require
+from allweather.serialization.checks import LIST, NUMBER, TRUTH, WHOLE, WORD, below, explained, read
 from allweather.serialization.values import encode_value
 from allweather.space import Space
 from allweather.space.variables import Choice, Context, Integer, Real, Variable
@@ -39,13 +39,13 @@ def _encode_variable(name: str, variable: Variable) -> dict[str, Any]:
     if isinstance(variable, Context):
         return {**_encode_variable(name, variable.variable), "context": True}
     if isinstance(variable, Choice):
-        return {"type": "choice", "options": encode_value(name, variable.options)}
+        return {"type": "choice", "options": encode_value(variable.options)}
     if isinstance(variable, Integer):
         return {"type": "integer", "lower": int(variable.lower), "upper": int(variable.upper), **_unit(variable)}
     if isinstance(variable, Real):
-        bounds = {"lower": encode_value(name, variable.lower), "upper": encode_value(name, variable.upper)}
+        bounds = {"lower": encode_value(variable.lower), "upper": encode_value(variable.upper)}
         return {**bounds, **({"log": True} if variable.log else {}), **_unit(variable)}
-    raise no_plain_form(name, variable)
+    raise InvalidInput(where=name, requirement="be a Real, an Integer, a Choice or a Context", received=variable)
 
 
 def _unit(variable: Real | Integer) -> dict[str, str]:

@@ -7,12 +7,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from allweather.errors import Conflict, InvalidInput, is_number, require, require_number
+from allweather.errors import Conflict, InvalidInput, is_number, require
+from allweather.serialization.checks import below
 from allweather.serialization.fields import check_fields
 from allweather.serialization.spaces import decode_space
+from allweather.space import Space
 from allweather.storage.memory import MemoryJournal, require_name
 from allweather.storage.migrations import VERSION
-from allweather.storage.settings import Settings
 from allweather.trials.events import Event
 from allweather.trials.imported import check_events
 from allweather.trials.validation import Validator
@@ -31,9 +32,9 @@ def export_lines(journal: Journal | MemoryJournal) -> Iterator[str]:
         yield event_line(event)
 
 
-def header_line(name: str, document: dict[str, Any]) -> str:
+def header_line(name: str, spec: dict[str, Any]) -> str:
     """Return the first line of an exported study."""
-    return json.dumps({"format": FORMAT, "version": VERSION, "name": name, "spec": document})
+    return json.dumps({"format": FORMAT, "version": VERSION, "name": name, "spec": spec})
 
 
 def event_line(event: Event) -> str:
@@ -59,37 +60,34 @@ def import_lines(database: Database, lines: Iterable[str], name: str | None = No
     chosen = head.get("name") if name is None else name
     require_name(chosen)
     written = [_event(row, number) for number, row in enumerate(rows[1:], start=1)]
-    document = head.get("spec") or {}
-    _check_study(document, str(chosen), written)
+    spec = head.get("spec") or {}
+    _check_study(spec, written)
     try:
-        Journal.create(database, str(chosen), document, written)
+        Journal.create(database, str(chosen), spec, written)
     except Conflict:
         requirement = f"be new in {database.address}"
         raise InvalidInput(where="import_lines(name=...)", requirement=requirement, received=chosen) from None
     return str(chosen)
 
 
-def _check_study(document: Any, name: str, written: Sequence[Event]) -> None:
-    """Refuse a study whose header contradicts itself, or whose events its variables do not allow."""
+def readable_space(spec: dict[str, Any]) -> Space | None:
+    """Return the variables of a spec as it is stored; None where they cannot be read."""
+    try:
+        return decode_space(spec["variables"], "variables")
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _check_study(spec: Any, written: Sequence[Event]) -> None:
+    """Refuse a spec that is none, or events that its variables do not allow; what was salvaged may have no spec."""
     where = "import_lines(lines=...) line 1"
-    require(isinstance(document, dict), where, "say what the study was made with as an object", document)
-    said, spec = document.get("study", {}), document.get("spec")
-    require(isinstance(said, dict) and isinstance(spec, dict | None), where, "hold objects", document)
-    for key in ("seed", "direction") if spec is not None else ():
-        same = key not in spec or key not in said or str(spec[key]) == said[key]
-        require(same, f"{where}: {key}", f"be {said.get(key)!r}, as the study says", spec.get(key))
-    if spec is not None and "expire" in spec:
-        require_number(spec["expire"], f"{where}: expire", above=0)
-    space = Settings(document, name).readable_space()
-    if space is None:
-        if spec is not None:
-            decode_space(check_fields(spec, where)["variables"], where)  # says what is wrong with it
+    require(isinstance(spec, dict), where, "say what the study is made of as an object", spec)
+    if not spec:
         return
-    controlled = "control" in (spec or {}) or any(
-        row.get("cost") is not None for event in written if event.kind == "asked" for row in [event.payload]
-    )
+    fields = check_fields(spec, where)
+    space = decode_space(fields["variables"], below(where, "variables"))
     place = "import_lines(lines=...) line {}".format
-    validator = Validator(space, controlled, Settings(document, name).outcomes)
+    validator = Validator(space, "control" in fields, tuple(fields.get("outcomes", ())))
     check_events(written, validator, lambda event: place(event.number + 1))
 
 

@@ -73,10 +73,14 @@ class Journal:
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What the study was made with."""
+        """What the study is made of, as it was created."""
         with self._database.reading() as connection:
             text = connection.execute(sa.select(studies.c.spec).where(studies.c.id == self._study)).scalar_one()
-        return dict(json.loads(text))
+        try:
+            return dict(json.loads(text))
+        except (ValueError, TypeError, RecursionError):
+            said = "what it is made of must be a JSON object, and is not: restore a copy"
+            raise StorageError(f"{self.name}: {said}") from None
 
     def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
         """The events since number `after`, in order; only those about a trial or of a kind, if one is given."""

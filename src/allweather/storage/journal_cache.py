@@ -1,17 +1,16 @@
-"""A journal that is read from the database once, for all sessions of a process that follow the same study."""
+"""A journal that is read from the database once, for all that follow the same study in a process."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from allweather.storage.database import Database
 from allweather.storage.journal import Journal, damaged
-from allweather.storage.storage import Storage
 from allweather.trials.events import Event
 
 SIGNATURE: ContextVar[str] = ContextVar("SIGNATURE", default="")
@@ -53,7 +52,7 @@ class SharedJournal(Journal):
                 return  # others came in between: the next read brings them in order
             if event.kind in ("asked", "added"):
                 try:
-                    event = replace(event, trials=event.parsed())  # parsed once, for all sessions
+                    event = replace(event, trials=event.parsed())  # parsed once, for all that follow
                 except (AttributeError, LookupError, TypeError, ValueError):
                     raise damaged(self.name, event.number) from None
             self._events.append(event)
@@ -61,41 +60,28 @@ class SharedJournal(Journal):
                 self._by_trial.setdefault(event.trial, []).append(event)
 
 
-@dataclass(frozen=True, eq=False)
-class SharedStorage(Storage):
-    """Storage of one study whose journal is open already: all studies made with it read the journal once.
+class GatedJournal(Journal):
+    """A shared journal whose turn includes a gate, which limits computations.
 
     Args:
-        url: the database's address.
-        expire: seconds after which a pending trial is given up.
-        spec: what the study was described with.
-        shared: the open journal.
-        gate: limits computations.
+        shared: the journal.
+        gate: entered by whoever holds the turn, before it computes.
     """
-
-    shared: SharedJournal = field(kw_only=True)
-    gate: AbstractContextManager[Any] = field(kw_only=True, default_factory=nullcontext)
-    """Entered by whoever holds the turn, before it computes."""
-
-    def find(self, name: str) -> Journal | None:
-        """Return the open journal."""
-        return _Gated(self.shared, self.gate)
-
-
-class _Gated(Journal):
-    """A shared journal whose turn includes a gate."""
 
     def __init__(self, shared: SharedJournal, gate: AbstractContextManager[Any]) -> None:
         super().__init__(shared._database, shared._study, shared.name)
         self._shared, self._gate = shared, gate
 
     def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
+        """Read as the shared journal does."""
         return self._shared.read(after, trial, kind)
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
+        """Write as the shared journal does."""
         return self._shared.append(seen, written)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
+        """Hold the turn, then enter the gate."""
         with self._shared.turn(), self._gate:
             yield

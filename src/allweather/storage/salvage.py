@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from allweather.errors import StorageError
 from allweather.space import Space
 from allweather.space.changes import changed_space
-from allweather.storage.export import event_line, header_line
+from allweather.storage.export import event_line, header_line, readable_space
 from allweather.storage.journal import Journal
-from allweather.storage.settings import Settings
 from allweather.trials.events import Event
 from allweather.trials.replay import apply_event
 from allweather.trials.trial import Trial
@@ -28,15 +28,16 @@ def salvage_lines(journal: Journal) -> tuple[list[str], list[int]]:
         journal: of the study.
     """
     found, lost = journal.read_readable()
-    kept, skipped = _applicable(found, Settings(_document(journal), journal.name).readable_space())
-    lines = [header_line(journal.name, _document(journal)), *(event_line(event) for event in kept)]
+    spec = _spec(journal)
+    kept, skipped = _applicable(found, readable_space(spec))
+    lines = [header_line(journal.name, spec), *(event_line(event) for event in kept)]
     return lines, sorted([*lost, *skipped])
 
 
-def _document(journal: Journal) -> dict[str, Any]:
+def _spec(journal: Journal) -> dict[str, Any]:
     try:
         return journal.spec
-    except TROUBLE:
+    except StorageError:
         return {}
 
 

@@ -1,4 +1,4 @@
-"""Storage: the database that studies are kept in, and how a study is opened there."""
+"""Storage: the database that studies are kept in, and how a study is found there."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from allweather.errors import Conflict, require, require_number
-from allweather.serialization.checks import NoPlainForm
-from allweather.serialization.spaces import encode_space
-from allweather.space import Space
+from allweather.storage.expiry import EXPIRE
 
 if TYPE_CHECKING:
-    from allweather.serialization import Spec
     from allweather.storage.journal import Journal
 
 
@@ -27,20 +24,12 @@ class Storage:
     """
 
     url: str
-    expire: float = 7 * 24 * 3600.0
+    expire: float = EXPIRE
     """Seconds after which a trial that was asked for and never told is given up: its worker is presumed dead."""
-    spec: Mapping[str, Any] | None = None
-    """What the study was described with, where it was not made by a program."""
 
     def __post_init__(self) -> None:
         require(isinstance(self.url, str), "Storage(url=...)", "be an address such as sqlite:///study.db", self.url)
         require_number(self.expire, "Storage(expire=...)", above=0)
-
-    @classmethod
-    def for_spec(cls, url: str, spec: Spec) -> Storage:
-        """Return the storage of a study that a spec describes."""
-        expire = {"expire": spec.fields["expire"]} if "expire" in spec.fields else {}
-        return cls(url, spec=spec.to_dict(), **expire)
 
     def find(self, name: str) -> Journal | None:
         """Return the journal of the study called `name`, or None if there is none."""
@@ -50,57 +39,27 @@ class Storage:
         database = Database(self.url)
         return Journal.open(database, name) if name in names(database) else None
 
-    def create(self, name: str, document: Mapping[str, Any]) -> Journal | None:
-        """Create the journal of a study; None if another worker just created one of this name.
+    def find_or_create(self, name: str, spec: Mapping[str, Any]) -> tuple[Journal, bool]:
+        """Return the journal of a study, and whether it was created just now.
 
         Args:
             name: of the study.
-            document: what it is made with.
+            spec: what it is made of as plain data, if it is new.
         """
         from allweather.storage.database import Database
         from allweather.storage.journal import Journal
 
-        spec = document.get("spec")
-        if self.spec is not None:
-            spec = dict(self.spec)
-        elif spec is not None:
-            spec = {**spec, "expire": self.expire}
-        with suppress(Conflict):
-            return Journal.create(Database(self.url), name, {**document, "spec": spec})
-        return None
+        document = {**spec, "expire": self.expire} if self.expire != EXPIRE else dict(spec)
+        while True:
+            found = self.find(name)
+            if found is not None:
+                return found, False
+            with suppress(Conflict):  # another worker just created one of this name
+                return Journal.create(Database(self.url), name, document), True
 
 
-def find_journal(storage: str | Storage, name: str, document: Mapping[str, Any]) -> tuple[Journal, float, bool]:
-    """Return the journal of a study, its expiry in seconds, and whether it was created just now.
-
-    Args:
-        storage: the database or its address.
-        name: of the study.
-        document: what it is made with, if it is new.
-    """
+def storage_of(storage: str | Storage) -> Storage:
+    """Return a storage by its address, or as it is."""
     place = Storage(storage) if isinstance(storage, str) else storage
     require(isinstance(place, Storage), "Study(storage=...)", "be an address such as sqlite:///study.db", storage)
-    while True:
-        found = place.find(name)
-        if found is not None:
-            return found, place.expire, False
-        created = place.create(name, document)
-        if created is not None:
-            return created, place.expire, True
-
-
-def study_document(
-    description: Mapping[str, str], spec: Mapping[str, Any] | None, space: Space | None
-) -> dict[str, Any]:
-    """Return what a journal says a study was made with.
-
-    Args:
-        description: what must be the same when the study is opened again.
-        spec: what the study is made of, as plain data, where it has such a form.
-        space: its variables, which are stored by themselves where there is no spec.
-    """
-    document: dict[str, Any] = {"study": dict(description), "spec": None if spec is None else dict(spec)}
-    if spec is None and space is not None:
-        with suppress(NoPlainForm):
-            document["variables"] = encode_space(space)
-    return document
+    return place

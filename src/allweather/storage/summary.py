@@ -83,9 +83,9 @@ def _summary(connection: Connection, study: int, name: str, created: float) -> S
 
 
 def _direction(spec: str) -> str:
-    """Return the direction of a study by what it was made with."""
+    """Return the direction of a study by its spec."""
     try:
-        return str(json.loads(spec).get("study", {}).get("direction", "maximize"))
+        return str(json.loads(spec).get("direction", "maximize"))
     except (AttributeError, ValueError, TypeError, RecursionError):
         return ""
 

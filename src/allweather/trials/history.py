@@ -76,11 +76,17 @@ class History:
     def _allowed(self, rows: list[Row]) -> list[Row]:
         return [row for row in rows if contains(self.space.variables, row)] if self.changes else rows
 
-    def find(self, trial: Trial | int) -> Trial:
-        """Return the current state of a trial."""
+    def find(self, trial: Trial | int, where: str = "Study.tell(trial=...)") -> Trial:
+        """Return the current state of a trial.
+
+        Args:
+            trial: the trial, or its number.
+            where: what errors call it.
+        """
         number = trial.number if isinstance(trial, Trial) else trial
         known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.trials)
-        require(known, "Study.tell(trial=...)", f"be one of the {len(self.trials)} trials asked for", trial)
+        listed = f"be one of the {len(self.trials)} trials" if self.trials else "follow a trial: there are none yet"
+        require(known, where, listed, trial)
         return self.trials[number]
 
     @property

@@ -52,11 +52,6 @@ class Replay:
         history = replace(history, trials=tuple(trials), revision=revision, observed=tuple(observed))
         return Replay(history, seen, asked_at)
 
-    def overdue(self, now: float, expire: float) -> list[int]:
-        """Pending trials that were asked for more than `expire` seconds ago: their worker is presumed dead."""
-        trials = self.history.trials
-        return [n for n, at in self.asked_at.items() if now - at > expire and trials[n].state == "pending"]
-
 
 def _next(event: Event, number: int) -> Trial:
     (trial,) = event.parsed()

@@ -37,6 +37,8 @@ def rows_of(table: Any) -> list[dict[str, Any]]:
 def read_table(table: Any) -> list[Line]:
     """Return the rows of a DataFrame, a CSV file, a list of dictionaries or a single one, each with its place.
 
+    Rows that were read before are returned as they are.
+
     Example:
         >>> read_table([{"order": 0.5, "value": 1.5}])
         [Line(where='row 1', cells={'order': 0.5, 'value': 1.5}, decimal_comma=False)]
@@ -50,6 +52,8 @@ def read_table(table: Any) -> list[Line]:
             remedy = "save it as UTF-8 (in Excel: CSV UTF-8)"
             raise InvalidInput("is not encoded in UTF-8", where=str(table), remedy=remedy) from None
         return read_csv(text)
+    if isinstance(table, list) and all(isinstance(row, Line) for row in table):
+        return list(table)
     return [Line(f"row {number}", row) for number, row in enumerate(_rows(table), start=1)]
 
 

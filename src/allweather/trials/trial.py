@@ -190,6 +190,20 @@ class Trial:
 _DEFAULTS = {each.name: each.default for each in fields(Trial)}
 
 
+def completed(said: Row | None, known: Row | None) -> dict[str, Value] | None:
+    """Return what was said about some variables with what was known of the others; None where nothing was said.
+
+    Args:
+        said: about some of the variables.
+        known: what holds for the others.
+
+    Example:
+        >>> completed({"order": 2}, {"order": 1, "wood": "oak"})
+        {'order': 2, 'wood': 'oak'}
+    """
+    return {**(known or {}), **said} if said else None
+
+
 def plain(row: Any) -> dict[str, Value]:
     """A row of named values as a dictionary of Python's own types.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
-from allweather.errors import InvalidInput, shown
+from allweather.errors import InvalidInput
 from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.botorch import InputNoise
 from allweather.integrations.options import StudyOptions
 from allweather.methods.composition import Composition
 from allweather.objectives import Outcome
-from allweather.serialization import Arguments, NoPlainForm, Spec
-from allweather.serialization.checks import explained
-from allweather.serialization.compositions import encode_composition
-from allweather.serialization.spec import encode_study
+from allweather.serialization import decode_part, decode_space, encode_part, encode_space
+from allweather.serialization.checks import below, explained
+from allweather.serialization.compositions import decode_method, encode_composition
+from allweather.serialization.fields import PARTS, VERSION, check_fields
+from allweather.serialization.values import marks
 from allweather.space import Space
 
 NOISE = "input-noise"
@@ -36,23 +36,23 @@ def encode_state(space: Space, options: StudyOptions, outcomes: Mapping[str, Out
     """
     method = options.method
     noise = options.surrogate if isinstance(options.surrogate, InputNoise) else None
-    try:
-        parts = Composition().with_parts(
-            options.context,
-            options.objective,
-            options.acquisition,
-            None if noise else options.surrogate,
-            simulator=options.simulator,
-        )
-        state = encode_study(Arguments(space, parts, seed=options.seed, initial=options.initial, outcomes=outcomes))
-        if isinstance(method, Composition):
-            state["method"] = encode_composition(method, list(space.contexts))
-    except NoPlainForm as mistake:
-        problem = "cannot be saved with " + shown(mistake.received) + " in it: functions have no plain form"
-        raise InvalidInput(problem, where=WHERE) from None
-    del state["direction"]  # the experiment's
-    if isinstance(method, str):
+    surrogate = None if noise else options.surrogate
+    parts = Composition().with_parts(
+        options.context, options.objective, options.acquisition, surrogate, simulator=options.simulator
+    )
+    state: dict[str, Any] = {"version": VERSION, "seed": options.seed}
+    if options.initial is not None:
+        state["initial"] = options.initial
+    state |= encode_composition(parts, list(space.contexts))
+    if outcomes is not None:
+        state["outcomes"] = {name: encode_part(name, each) for name, each in outcomes.items()}
+    if isinstance(method, Composition):
+        state["method"] = encode_composition(method, list(space.contexts))
+    elif method is not None:
         state["method"] = method
+    for name in marks(state):
+        raise InvalidInput(f"cannot be saved with {name} in it: functions have no plain form", where=WHERE)
+    state["variables"] = encode_space(space)
     return state if noise is None else {**state, "surrogate": {"name": NOISE, "errors": dict(noise.errors)}}
 
 
@@ -72,9 +72,15 @@ def decode_state(state: Mapping[str, Any]) -> dict[str, Any]:
         given.pop("surrogate")
         with explained(WHERE):
             found["surrogate"] = InputNoise(surrogate.get("errors", {}))
-    spec = Spec(given, WHERE)
-    arguments = spec.arguments()
-    found |= {each.name: arguments[each.name] for each in fields(StudyOptions) if each.name in arguments}
-    if isinstance(given.get("method"), str):
-        found["method"] = given["method"]
-    return {"space": spec.space, **found, "outcomes": arguments.get("outcomes")}
+    given = check_fields(given, WHERE)
+    found |= {key: given[key] for key in ("seed", "initial") if key in given}
+    found |= {key: decode_part(key, given[key], below(WHERE, key)) for key in PARTS if key in given}
+    if "method" in given:
+        named = isinstance(given["method"], str)
+        found["method"] = given["method"] if named else decode_method(given["method"], below(WHERE, "method"))
+    outcomes = None
+    if "outcomes" in given:
+        where = below(WHERE, "outcomes")
+        outcomes = {name: decode_part("outcomes", each, below(where, name)) for name, each in given["outcomes"].items()}
+    space = decode_space(given["variables"], below(WHERE, "variables"))
+    return {"space": space, **found, "outcomes": outcomes}

@@ -20,7 +20,7 @@ from allweather.contexts import Reference
 from allweather.engine.batch import PendingPenalty
 from allweather.errors import require, require_count
 from allweather.integrations.botorch.acquisition import drawn_contexts, progress_of
-from allweather.objectives import Outcome
+from allweather.objectives import Expectation, Outcome
 from allweather.objectives.outcomes import check_outcomes
 from allweather.surrogates import GP, BoTorch, ProductPosterior, Surrogate
 from allweather.surrogates.botorch_model import ModelPosterior
@@ -135,7 +135,7 @@ def _belief(outcome: Outcome, observations: Observations, recipe: Surrogate, ref
     signed = replace(observations, values=outcome.sign * observations.values)
     posterior = recipe.facing(outcome.sign).fit(signed)
     progress = progress_of(posterior, signed, reference)
-    objective = outcome.measure.facing(outcome.sign).at(progress)
+    objective = (outcome.measure or Expectation()).facing(outcome.sign).at(progress)
     return Belief(posterior, reference, objective, signed, progress, Generator())
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from allweather._utils.timing import one_thread
 from allweather.contexts import Reference
 from allweather.errors import require, require_number
-from allweather.objectives import Band, Objective, Outcome
+from allweather.objectives import Band, Expectation, Objective, Outcome
 
 
 class RobustMCObjective(RiskMeasureMCObjective):
@@ -158,4 +158,6 @@ class SeveralObjectives(OutcomesObjective, MultiOutputRiskMeasureMCObjective):
 def _measure(outcome: Outcome, place: int, reference: Reference) -> RobustMCObjective:
     """The objective of one of the model's outcomes, in the direction in which larger is better."""
     sign = outcome.sign
-    return RobustMCObjective(outcome.measure.facing(sign), reference, lambda samples: sign * samples[..., place])
+    return RobustMCObjective(
+        (outcome.measure or Expectation()).facing(sign), reference, lambda samples: sign * samples[..., place]
+    )

@@ -6,8 +6,8 @@ import allweather as aw
 from allweather.storage import Database, Journal, Storage, import_lines
 from allweather.storage.backup import backup_lines, restore_lines
 from allweather.storage.salvage import salvage_lines
-from allweather.storage.stored_study import StoredStudy
 from allweather.storage.summary import study_summaries
+from allweather.study import StudyLog
 
 SPACE = aw.Space(order=aw.Real(0, 1), wood=aw.Choice("oak", "ash"), demand=aw.Context(0, 1))
 WIDE = {"order": aw.Real(0, 2), "wood": aw.Choice("oak", "ash", "elm")}
@@ -60,8 +60,8 @@ def test_pending_and_told_trials_outside_narrower_bounds_stay(url):
     assert len(study.trials()) == before
     assert study.tell(pending, 1.0).state == "complete"
     assert study.correct(pending, decision={"order": 0.95, "wood": "ash"}).decision["order"] == 0.95
-    assert len(study._history.observations) == 4
-    assert study._history.observations.decisions[-1].tolist() == pytest.approx([1.875, 0, 0, -1])
+    assert len(study.history.observations) == 4
+    assert study.history.observations.decisions[-1].tolist() == pytest.approx([1.875, 0, 0, -1])
     with pytest.raises(aw.InvalidInput, match=r"\[0.2, 0.6\]"):
         study.tell(study.ask(), 1.0, decision={"order": 0.95, "wood": "oak"}, context={"demand": 0.5})
     with pytest.raises(aw.InvalidInput, match=r"\[0.2, 0.6\]"):
@@ -72,7 +72,7 @@ def test_contexts_outside_narrower_bounds_inform_the_model_and_not_the_law():
     study = made()
     steps(study, 4)
     study.change({"demand": aw.Context(0, 0.5)})
-    history = study._history
+    history = study.history
     assert len(history.observations) == 4
     assert len(history.observations.seen) == history.occasions_with(["demand"]) == 3
     assert float(history.observations.contexts.max()) > 1
@@ -89,18 +89,18 @@ def test_two_workers_change_at_the_same_time(url):
     assert two.space.variables["order"] == aw.Real(0, 2)
     assert one.ask().decision["order"] <= 2
     assert one.spec == two.spec == aw.Study.load(url, "kiosk").spec
-    assert one.spec["objective"]["distance"]["radius"] == 0.5
+    assert one.spec.fields["objective"]["distance"]["radius"] == 0.5
     one.change({"order": aw.Real(1, 2)})
     trial = two.ask()
     assert trial.decision["order"] >= 1
     two.change({"demand": aw.Context(0, 9)})
     assert one.tell(trial, 1.0, context={"demand": 8.0}).context == {"demand": 8.0}
-    assert one._history.changes[-1].fields == {"variables": {"demand": {"upper": 9}}}
+    assert one.history.changes[-1].fields == {"variables": {"demand": {"upper": 9}}}
 
 
 def test_a_change_in_between_is_a_conflict(url):
     one, two = made(url), made(url)
-    journal = one._session.journal
+    journal = one.journal
     two.change({"order": aw.Real(0, 2)})
     with pytest.raises(aw.storage.Conflict):
         journal.append(0, [aw.storage.Event.changed({"variables": {"order": {"upper": 3}}})])
@@ -118,7 +118,7 @@ def test_reopening_with_other_parameters_names_them_and_asks(url):
         assert part in str(error.value)
     assert made(url, **other, existing="stored").space == SPACE
     assert made(url, **other, existing="given").space.variables["order"].upper == 2
-    assert made(url, **other).spec["objective"]["distance"]["radius"] == 0.3
+    assert made(url, **other).spec.fields["objective"]["distance"]["radius"] == 0.3
     assert len(Journal.open(Database(url), "kiosk").read(kind="changed")) == 1
     with pytest.raises(aw.InvalidInput, match=r"Study\(seed=...\)`.* 3, got 4"):
         made(url, **other, seed=4)
@@ -190,7 +190,7 @@ def test_changes_that_do_not_fit_are_refused_and_not_written(options, change, sa
     study = made(**options)
     with pytest.raises(aw.InvalidInput, match=says):
         study.change(**change)
-    assert not study._session.journal.read()
+    assert not study.journal.read()
     assert study.change() == []
 
 
@@ -211,9 +211,9 @@ def test_journals_with_changes_are_exported_restored_and_salvaged(url, tmp_path)
     assert not lost
     expected = study.ask().decision
     for place, name in ((database, "copy"), (other, "kiosk"), (other, "saved")):
-        stored = StoredStudy.of(Journal.open(place, name))
+        stored = StudyLog.of(Journal.open(place, name))
         assert stored.space.variables["order"] == aw.Real(0.2, 0.6)
-        assert stored.spec["variables"]["order"] == {"lower": 0.2, "upper": 0.6}
+        assert stored.spec.fields["variables"]["order"] == {"lower": 0.2, "upper": 0.6}
     assert aw.Study.load(url, "copy").ask().decision == expected
     wrong = [line.replace('"lower": 0.2', '"lower": 0.9') for line in study.export()]
     with pytest.raises(aw.InvalidInput, match="line 7"):

@@ -3,17 +3,18 @@ import pytest
 import torch
 
 import allweather as aw
+from allweather.engine.batch import unresolved
 
 SPACE = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1))
 WEEK = (0.2, 0.3, 0.25, 0.4, 0.6, 0.35, 0.55)
 
 
 def laws(study):
-    engine, history = study._engine, study._history
-    parts, seen = engine.parts, history.observations.seen
+    engine, history = study._engine, study.history
+    parts, seen = engine.sides[0].main, history.observations.seen
     reference = parts.context.reference(seen, 1, torch.Generator().manual_seed(0))
     draws = parts.context.resample(seen, reference, 8, torch.Generator().manual_seed(0))
-    return reference, draws, history.contexts_seen
+    return reference, draws, history.occasions_with(["demand"])
 
 
 def test_four_runs_a_day_for_a_week_are_seven_days():
@@ -38,7 +39,7 @@ def test_a_batch_of_one_occasion_is_told_its_context_once(tmp_path, place):
     assert study.tell(trials[1], 2.0, context={"demand": 0.4}).state == "complete"
     assert list(study.trials()["state"]) == ["complete", "complete", "pending"]
     assert study.tell(trials[2], 3.0).context == {"demand": 0.4}
-    assert study._history.contexts_seen == 1
+    assert study.history.occasions_with(["demand"]) == 1
     (other,) = study.ask(1, same_context=True)
     assert other.occasion == "ask 3"
     assert study.tell(other, 1.0, context={"demand": 0.5}, occasion="ask 3").state == "complete"
@@ -51,8 +52,9 @@ def test_pending_trials_of_one_occasion_share_their_unknown_context():
     study.add([{"order": 0.1 * n, "demand": each, "value": each} for n, each in enumerate(WEEK)])
     study.ask(4, same_context=True)
     study.ask()
-    reference = study._engine.sides[0].main.context.reference(study._history.observations.seen, 1, torch.Generator())
-    pending, _ = study._history.unresolved(reference, torch.Generator().manual_seed(1))
+    reference = study._engine.sides[0].main.context.reference(study.history.observations.seen, 1, torch.Generator())
+    source = torch.Generator().manual_seed(1)
+    pending = unresolved(study.history, study._engine.sides, lambda _: reference, source).pending
     assert len(pending[:4, 1].unique()) == 1
     assert pending[4, 1] != pending[0, 1]
 
@@ -63,7 +65,7 @@ def test_known_and_unknown_errors_mix_and_are_restored():
         study.tell(study.ask(), demand - 0.1 * number, sd=[None, 0.3][number % 2], context={"demand": demand})
     assert np.isnan(study.trials()["sd"]).tolist() == [True, False] * 3 + [True]
     again = aw.Study(SPACE, seed=1, initial=3)
-    again.restore([study._history.find(number) for number in range(7)])
+    again.restore([study.trial(number) for number in range(7)])
     assert again.ask().decision == study.ask().decision
     study.correct(1, sd=0.01)
     assert study.trials()["sd"][1] == 0.01

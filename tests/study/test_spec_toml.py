@@ -4,7 +4,8 @@ import json
 import pytest
 
 import allweather as aw
-from allweather.serialization import Spec, to_toml
+from allweather.serialization import to_toml
+from allweather.study import Spec
 
 VARIABLES = """
 [variables]
@@ -57,14 +58,13 @@ def test_variables_of_every_kind():
     ],
 )
 def test_parts_by_name(text, expected):
-    settings = made(text).arguments()
-    found = settings[text.partition(" ")[0]]
+    found = getattr(made(text).composition, text.partition(" ")[0])
     assert found == expected if not isinstance(expected, type) else isinstance(found, expected)
     aw.Study.from_spec(made(text))
 
 
 def test_methods_with_settings():
-    parts = made('method = { name = "wdrbo", radius = 0.4, width = 2 }').arguments()["method"]
+    parts = made('method = { name = "wdrbo", radius = 0.4, width = 2 }').composition
     assert parts.objective == aw.LipschitzRegularised(0.4)
     assert parts.acquisition == aw.UCB(2)
 
@@ -79,10 +79,10 @@ def test_constraints_candidates_and_control():
     lime = { lower = 0, upper = 1 }
     sand = { lower = 0, upper = 1 }
     """
-    settings = Spec.from_toml(text, "mix.toml").arguments()
-    assert settings["constraints"] == [aw.LinearConstraint({"lime": 2}, upper=1.5)]
-    assert settings["control"].budget == 9
-    assert [each.cost for each in settings["control"].sets] == [1, 2]
+    spec = Spec.from_toml(text, "mix.toml")
+    assert spec.constraints == (aw.LinearConstraint({"lime": 2}, upper=1.5),)
+    assert spec.control.budget == 9
+    assert [each.cost for each in spec.control.sets] == [1, 2]
     assert aw.Study.from_spec(Spec.from_toml(text, "mix.toml")).ask().cost == 1
     fixed = "candidates = [{ lime = 0.5 }]\n[variables]\nlime = { lower = 0, upper = 1 }"
     assert aw.Study.from_spec(Spec.from_toml(fixed)).ask().decision == {"lime": 0.5}
@@ -180,4 +180,4 @@ def test_every_part_refuses_words_for_numbers():
             for field in dataclasses.fields(member):
                 table = {"name": name, field.name: {"name": "nothing of the kind"}}
                 with pytest.raises(aw.InvalidInput):
-                    Spec({key: table, "variables": {"x": {"lower": 0, "upper": 1}}}, "k")
+                    Spec({key: table, "variables": {"x": {"lower": 0, "upper": 1}}}, "k").decoded()

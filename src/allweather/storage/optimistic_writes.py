@@ -1,4 +1,4 @@
-"""A session on a journal: optimistic writes, retried after a conflict, and the history that follows from them."""
+"""Optimistic writes to a journal: retried after a conflict, with the history that follows from what was read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from numbers import Integral
 from typing import Protocol
 
 from allweather.errors import Conflict, StorageError, require
+from allweather.space import Space
+from allweather.storage.expiry import expired_events
 from allweather.storage.memory import MemoryJournal
 from allweather.trials.events import Event
 from allweather.trials.history import History
@@ -18,7 +20,9 @@ from allweather.trials.trial import Trial
 
 
 class Writable(Protocol):
-    """What a session needs of a journal."""
+    """What is needed of a journal."""
+
+    name: str
 
     @property
     def key(self) -> str:
@@ -41,11 +45,11 @@ class Writable(Protocol):
         """A context in which no other worker decides."""
 
 
-class Session:
-    """A journal, and the history that follows from the part of it that was read."""
+class OptimisticWrites:
+    """Writes to a journal, and the history that follows from the part of it that was read."""
 
     def __init__(self, journal: Writable, empty: History, expire: float | None = None) -> None:
-        """Open a session.
+        """Begin to follow a journal.
 
         Args:
             journal: where events are written and read.
@@ -72,12 +76,19 @@ class Session:
                 ) from trouble
             return self._replay.history
 
+    def in_units_of(self, space: Space) -> None:
+        """Use variables that differ from those of the journal in their units at most."""
+        with self._deciding:
+            past = self._replay.history
+            whole = None if past.whole is None else space.joint
+            self._replay = replace(self._replay, history=replace(past, space=space, whole=whole))
+
     @property
     def replayed(self) -> History:
         """All that has happened as far as it was read before."""
         return self._replay.history
 
-    def settings(self) -> History:
+    def after_changes(self) -> History:
         """The history, read again only where the study was changed since: trials may be missing in it."""
         newer = self.journal.last > self._replay.seen and self.journal.read(self._replay.seen, kind="changed")
         return self.history if newer else self._replay.history
@@ -166,7 +177,7 @@ class Session:
         if self._expire is None:
             return
         _ = self.history
-        late = self._replay.overdue(self.journal.now(), self._expire)
+        late = expired_events(self._replay, self.journal.now(), self._expire)
         if late:
             with suppress(Conflict):  # told at the last moment, or given up by another worker
-                self._follow(self.journal.append(self._replay.seen, [Event.expired(number) for number in late]))
+                self._follow(self.journal.append(self._replay.seen, late))

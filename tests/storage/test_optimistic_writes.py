@@ -131,7 +131,7 @@ def test_corrections_are_events_and_the_past_stays(url):
     table = study(url).trials()
     assert table.loc[wrong.number, "value"] == 0.5
     assert table.loc[0, "state"] == "withdrawn"
-    assert len(study(url)._history.observations) == 7
+    assert len(study(url).history.observations) == 7
     kinds = [event.kind for event in Journal.open(Database(url), "kiosk").read(trial=wrong.number)]
     assert kinds == ["asked", "told", "corrected", "corrected"]
     with pytest.raises(aw.InvalidInput, match="was withdrawn"):
@@ -178,7 +178,7 @@ def test_a_lost_connection_in_the_middle_of_a_tell_loses_nothing(postgresql):
     own = study(postgresql, "cut")
     carry_out(own, own.ask())
     trial = own.ask()
-    database = own._session.journal._database
+    database = own.journal._database
 
     @sa.event.listens_for(database.engine, "before_cursor_execute")
     def cut(connection, cursor, statement, *_):
@@ -222,7 +222,7 @@ def test_a_study_goes_on_from_an_export(url, tmp_path, uninterrupted):
 
 def test_a_copied_file_is_a_copied_study(url, tmp_path, uninterrupted):
     work(url, 10)
-    workers.study(url)._session.journal._database.close()
+    workers.study(url).journal._database.close()
     for file in tmp_path.glob("study.db*"):
         shutil.copy(file, tmp_path / file.name.replace("study", "copy"))
     copy = f"sqlite:///{tmp_path / 'copy.db'}"
@@ -251,7 +251,7 @@ def test_a_study_is_restored_with_all_that_became_of_its_trials(url):
     time.sleep(0.2)
     carry_out(own, own.ask())
     other = study(url, "restored")
-    other.restore(own._history.trials)
+    other.restore(own.history.trials)
     pd.testing.assert_frame_equal(study(url, "restored").trials(), own.trials())
     assert other.ask().number == 6
 
@@ -260,7 +260,7 @@ def test_what_cannot_be_read_is_never_written(url):
     own = study(url)
     for unreadable in (Event("told", {}, 7), Event("asked", {"number": 4, "decision": {}}, 4)):
         with pytest.raises(aw.InvalidInput, match="journal event"):
-            own._session.decide(lambda history, event=unreadable: [event])
+            own._writes.decide(lambda history, event=unreadable: [event])
     with pytest.raises(aw.InvalidInput, match=r"Study\.tell\(failed=\.\.\.\)"):
         own.tell(0, failed="no")
     assert Journal.open(Database(url), "kiosk").read() == []
@@ -274,7 +274,7 @@ def test_telling_the_same_again_changes_nothing(url):
     failed = own.tell(own.ask(), failed=True)
     assert own.tell(failed, failed=True) == failed
     assert Journal.open(Database(url), "kiosk").last == 4
-    assert own._history.revision == 2
+    assert own.history.revision == 2
     for wrong in (True, 10**30, -1, "0", None):
         with pytest.raises(aw.InvalidInput, match=r"Study\.tell\(trial=\.\.\.\)"):
             study(url).tell(wrong, 1.0)
@@ -309,7 +309,7 @@ def test_one_file_by_two_names_has_one_turn(url, tmp_path):
 
 def test_a_lost_turn_loses_nothing_and_doubles_nothing(postgresql):
     own = study(postgresql, "turnless")
-    database, cuts = own._session.journal._database, []
+    database, cuts = own.journal._database, []
 
     @sa.event.listens_for(database.engine, "before_cursor_execute")
     def cut(connection, cursor, statement, *_):

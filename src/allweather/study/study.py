@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
+import torch
 from torch import Tensor
 
+from allweather._utils.timing import threads as limit_threads
 from allweather.acquisition import Acquisition, ContextRule
 from allweather.contexts import ContextModel
-from allweather.engine import Outlook, Recommendation, Situation
-from allweather.engine.front import weigh
+from allweather.engine import Check, Engine, Outlook, Recommendation, Situation
+from allweather.engine.front import front_of, hypervolume_of, weigh
 from allweather.engine.policy import Policy, make_policy, near_best, policy_contexts
 from allweather.engine.recommendation import checked_radii
-from allweather.engine.requests import propose, view_posterior
-from allweather.engine.resume import open_study
-from allweather.engine.setup import Setup
-from allweather.engine.study_views import StudyViews
 from allweather.errors import InvalidInput, require, require_count
 from allweather.methods.composition import Composition
 from allweather.methods.control import Control
 from allweather.objectives import Objective, Outcome
-from allweather.serialization import Spec
 from allweather.serialization.checks import explained
 from allweather.space import LinearConstraint, Space
 from allweather.space.text import units_of
 from allweather.storage import Storage
-from allweather.storage.stored_study import StoredStudy
+from allweather.study.changes import check_change
+from allweather.study.log import StudyLog
+from allweather.study.opening import Kept, Opened, open_study
+from allweather.study.spec import Spec
 from allweather.surrogates import Surrogate
-from allweather.trials import Event, History, Row, Trial, plain
+from allweather.trials import Event, History, Row, Trial
 
 if TYPE_CHECKING:
+    import pandas as pd
     from botorch.models.model import Model
 
-Kept = Literal["stored", "given"] | None
-"""What is kept of an existing study that has other parameters than those given."""
 
-
-class Study(StudyViews):
+class Study(StudyLog):
     """A search for the decision that is best under uncertain contexts.
 
     Example:
@@ -51,6 +50,11 @@ class Study(StudyViews):
         >>> 0 < study.recommend().decision["order"] < 0.5
         True
     """
+
+    _threads: int = 1
+    _device: str = "cpu"
+    _built: tuple[Spec, Engine] | None = None
+    """The spec that the engine was built from last, and that engine."""
 
     def __init__(
         self,
@@ -100,54 +104,94 @@ class Study(StudyViews):
             control: sets of variables that can be controlled at a cost, and a budget.
             initial: how many decisions are spread over the space before the surrogate is used.
             seed: the same seed and the same outcomes give the same study.
-            threads: of torch, while the study computes; another number may round, and so decide, differently.
-            device: of torch, such as `"cuda"`: where it computes, and no part of what is stored.
+            threads: of torch, while the study computes. Other values can change results by rounding.
+            device: Torch device, such as `"cuda"`; not stored.
             storage: the database, such as `sqlite:///kiosk.db`; without it, the study ends with the program.
             name: of the study in the database; an existing study is resumed.
             existing: what to keep where an existing study has other parameters than those given: `"stored"`, or
                 `"given"`, which changes it; without it such a study is refused, and the error names the differences.
         """
-        require_count(threads, "Study(threads=...)", low=1)
-        begin: dict[str, Any] = {
-            "direction": direction,
-            "constraints": constraints,
-            "candidates": candidates,
-            "initial": initial,
-        }
-        parts = {"context": context, "objective": objective, "acquisition": acquisition, "surrogate": surrogate}
-        begin |= {"seed": seed, "device": device, "outcomes": outcomes, "cautious": cautious}
-        setup = Setup.of(space, method, control, begin, **parts, goal=goal, simulator=simulator)
-        _ = setup.engine  # what does not fit is refused before anything is stored
-        self.name, self._threads, self.outcomes = name, threads, outcomes
-        self._start(open_study(setup, storage, name, existing))
+        spec = Spec.of(
+            space,
+            method=method,
+            context=context,
+            objective=objective,
+            acquisition=acquisition,
+            surrogate=surrogate,
+            goal=goal,
+            simulator=simulator,
+            outcomes=outcomes,
+            cautious=cautious,
+            direction=direction,
+            constraints=constraints,
+            candidates=candidates,
+            control=control,
+            initial=initial,
+            seed=seed,
+        )
+        self._begin(spec, storage, name, existing, threads, device)
 
     @classmethod
-    def from_spec(cls, spec: Spec, storage: str | None = None, name: str | None = None, existing: Kept = None) -> Study:
+    def from_spec(
+        cls,
+        spec: Spec,
+        storage: str | Storage | None = None,
+        name: str | None = None,
+        existing: Kept = None,
+        *,
+        threads: int = 1,
+        device: str = "cpu",
+    ) -> Self:
         """Create the study that a spec describes, or resume the one that is stored under this name.
 
         Args:
-            spec: the study as plain data, such as `Spec.from_toml(text)`.
-            storage: the database's address; without one the study ends with the program.
+            spec: what the study is, such as `Spec.from_toml(text)`.
+            storage: the database or its address; without one the study ends with the program.
             name: of the study, if not the spec's.
             existing: what to keep where an existing study differs from the spec, as in `Study`.
+            threads: of torch, as in `Study`.
+            device: Torch device; not stored.
         """
+        study = cls.__new__(cls)
+        if isinstance(storage, str) and spec.expire is not None:
+            storage = Storage(storage, spec.expire)
         with explained(spec.where):
-            place = None if storage is None else Storage.for_spec(storage, spec)
-            given = {**spec.arguments(), "storage": place, "name": name or spec.name or "study"}
-            return cls(spec.space, **given, existing=existing)
+            study._begin(spec, storage, name or spec.name or "study", existing, threads, device)
+        return study
 
     @classmethod
-    def load(cls, storage: str, name: str = "study") -> Study:
+    def load(cls, storage: str | Storage, name: str = "study") -> Self:
         """Resume a stored study with the parts it was made with.
 
         Args:
-            storage: the database's address.
+            storage: the database or its address.
             name: of the study there.
         """
-        stored = StoredStudy.open(storage, name)
-        if stored.spec is None:
-            raise InvalidInput(stored.why_not or "")
-        return cls.from_spec(Spec(stored.spec, name), storage, name, existing="stored")
+        return cls.open(storage, name)
+
+    def _begin(
+        self, spec: Spec, storage: str | Storage | None, name: str, existing: Kept, threads: int, device: str
+    ) -> None:
+        """Create or resume a study; what does not fit is refused before anything is stored."""
+        require_count(threads, "Study(threads=...)", low=1)
+        _check_device(device)
+        self._threads, self._device = threads, device
+        self._built = spec, Engine.of(spec, device)
+        self._follow(open_study(spec, storage, name, existing))
+
+    def _follow(self, opened: Opened) -> None:
+        super()._follow(opened)
+        if self.why_not and not self.spec.given.keys() - {"space"}:
+            raise InvalidInput(self.why_not)
+        _ = self._engine
+
+    def _check_change(self, before: Spec, fields: Mapping[str, Any], history: History) -> None:
+        after = before.changed(fields)
+        try:
+            Engine.of(after, self._device)
+        except InvalidInput as error:
+            raise error.within("Study.change(...)") from None
+        check_change(after, history, history.changed(fields))
 
     @overload
     def ask(self, n: None = None, *, context: Row | None = None, forecast: ContextModel | None = None) -> Trial: ...
@@ -182,17 +226,16 @@ class Study(StudyViews):
         """
         require_count(1 if n is None else n, "Study.ask(n=...)", low=1)
         require(isinstance(same_context, bool), "Study.ask(same_context=...)", "be True or False", same_context)
-        known = None if context is None else plain(context)
-        _ = self._situation(self._session.replayed, context, forecast, "Study.ask")
+        _ = self._situation(self._writes.replayed, context, forecast, "Study.ask")
 
         def choose(history: History) -> list[Event]:  # all are written, or none if something goes wrong
-            engine = self._setup_at(history).engine
+            engine = self._engine_at(history)
             situation = self._situation(history, context, forecast, "Study.ask")
-            trials = propose(engine, history, n or 1, situation, known, same_context)
+            trials = engine.propose(history, n or 1, situation, same_context)
             return [Event.asked(trial) for trial in trials]
 
         with self._computing():
-            trials = self._session.decide(choose)
+            trials = self._writes.decide(choose)
         return trials[0] if n is None else trials
 
     def recommend(
@@ -218,10 +261,10 @@ class Study(StudyViews):
             reference_point: a value for each of several objectives, by outcome: their least excess over it, in units of
                 their ranges, is made as large as possible.
         """
-        history = self._history
+        history = self.history
         situation = self._situation(history, context, forecast, "Study.recommend")
         with self._computing():
-            view = view_posterior(self._setup_at(history).engine, history, situation, objective, "Study.recommend")
+            view = self._engine_at(history).outlook(history, situation, objective, "Study.recommend")
             if weights is not None or reference_point is not None:
                 view = weigh(view, weights, reference_point)
             found = view.recommendation(None if radii is None else checked_radii(radii))
@@ -246,15 +289,71 @@ class Study(StudyViews):
             >>> bool(policy.table["order"][0] < 0.5 < policy.table["order"][1])
             True
         """
-        history = self._history
+        history = self.history
         rows = policy_contexts(history.space.contexts, contexts)
 
         def view(row: Row) -> Outlook:
             situation = self._situation(history, row, None, "Study.policy")
-            return view_posterior(self._setup_at(history).engine, history, situation, objective, "Study.policy")
+            return self._engine_at(history).outlook(history, situation, objective, "Study.policy")
 
         with self._computing():
             return make_policy(view, rows)
+
+    def outlook(
+        self, *, objective: Objective | None = None, after: int | None = None, outcome: str | None = None
+    ) -> Outlook:
+        """Return the posterior in the user's units, from which recommendations and figures are made.
+
+        Args:
+            objective: another objective than the study's.
+            after: the number of complete trials to look at, the first ones; all if not given.
+            outcome: one of several outcomes; by default the first that is maximized or minimized.
+        """
+        history = self.history if after is None else self.history.until(after)
+        with self._computing():
+            view = self._engine_at(history).outlook(history, Situation(), objective, "Study.outlook")
+        return view if outcome is None else view.of_outcome(outcome)
+
+    def front(self) -> pd.DataFrame:
+        """Return trade-offs between several objectives: decisions of which none is better in all, with intervals."""
+        history = self.history
+        with self._computing():
+            engine = self._engine_at(history)
+            return front_of(engine.outlook(history, Situation(), None, "Study.front"))
+
+    def hypervolume(self, reference_point: Mapping[str, float]) -> float:
+        """Return the volume of objectives that the trade-offs of `front()` dominate, by their medians.
+
+        Args:
+            reference_point: the corner of that volume, a value for each objective by outcome.
+
+        Example:
+            >>> from allweather import Maximize, Minimize, Real, Space, Study
+            >>> study = Study(Space(heat=Real(0, 1)), outcomes={"gain": Maximize(), "waste": Minimize()})
+            >>> _ = study.add([{"heat": h / 4, "gain": h / 4, "waste": (h / 4) ** 2} for h in range(5)])
+            >>> 0.5 < study.hypervolume({"gain": 0.0, "waste": 1.0}) < 0.7
+            True
+        """
+        history = self.history
+        with self._computing():
+            engine = self._engine_at(history)
+            view = engine.outlook(history, Situation(), None, "Study.hypervolume")
+            return hypervolume_of(view, reference_point)
+
+    def check(self, outcome: str | None = None) -> Check:
+        """Return how well the model predicts each outcome from all others, with a verdict; needs a `GP` surrogate.
+
+        Args:
+            outcome: one of several outcomes; by default the first that is maximized or minimized.
+        """
+        history = self.history
+        with self._computing():
+            return self._engine_at(history).check(history, outcome)
+
+    @property
+    def initial(self) -> int:
+        """The number of complete trials before the surrogate is used."""
+        return self._engine.initial
 
     @property
     def timings(self) -> dict[str, float]:
@@ -262,11 +361,39 @@ class Study(StudyViews):
         return dict(self._engine.watch.seconds)
 
     def __repr__(self) -> str:
-        states = [trial.state for trial in self._history.trials]
+        states = [trial.state for trial in self.history.trials]
         counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states))) or "no trials yet"
-        return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self._engine.seed}: {counts})"
+        return f"Study({self.space!r}, {self._engine!r}, {self.direction}, seed={self.spec.seed}: {counts})"
+
+    @property
+    def _engine(self) -> Engine:
+        return self._engine_at(self._writes.replayed)
+
+    def _engine_at(self, history: History) -> Engine:
+        """Return the engine after a history, with the changes that other workers made."""
+        spec = self._spec_at(history)
+        if self._built is None or self._built[0] is not spec:
+            self._built = spec, Engine.of(spec, self._device)
+        return self._built[1]
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        self._engine.watch.reset()
+        with limit_threads(self._threads):
+            yield
 
     def _situation(
         self, history: History, context: Row | None, forecast: ContextModel | None, caller: str
     ) -> Situation:
         return Situation.of(history.space, context, forecast, caller, self._engine.left)
+
+
+def _check_device(device: Any) -> None:
+    """Refuse a device that torch does not know, or that this machine does not have."""
+    if device == "cpu":
+        return
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError):
+        requirement = "be a device that torch has here, such as cpu or cuda"
+        raise InvalidInput(where="Study(device=...)", requirement=requirement, received=device) from None
