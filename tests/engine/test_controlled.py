@@ -10,6 +10,7 @@ import torch
 from botorch.models import SingleTaskGP
 
 import allweather as aw
+from allweather.engine.policy import policy_contexts
 from allweather.engine.sides import left_alone
 from allweather.methods.control.information import Lesson, Plans
 from allweather.methods.control.rules import SideBelief
@@ -333,6 +334,8 @@ def test_what_is_known_of_the_variables_left_is_used_by_the_sets_that_leave_them
     assert study.ask(forecast=forecast).cost is not None
     assert study.recommend(context={"c": 2.0}).control
     assert len(study.policy([{"c": 2.0}, {"c": 8.0}]).table) == 2
+    values = policy_contexts(study._engine.uncontrolled, "c")
+    assert [row["c"] for row in values][::6] == [0.0, 10.0]
     with pytest.raises(aw.InvalidInput, match="context"):
         study.ask(context={"d": 0.1})
 

@@ -41,8 +41,9 @@ def test_there_and_back(gain, layers, wood):
 
 @given(st.lists(st.floats(0, 1), min_size=5, max_size=5))
 def test_any_point_of_the_cube_is_a_legal_decision(unit):
-    (row,) = SPACE.decisions.decode(torch.tensor([unit], dtype=torch.float64))
-    SPACE.decisions.encode(row)
+    point = torch.tensor([unit], dtype=torch.float64)
+    (row,) = SPACE.decisions.decode(point)
+    torch.testing.assert_close(SPACE.decisions.encode(row), SPACE.decisions.snap(point), atol=1e-9, rtol=0)
 
 
 @pytest.mark.parametrize(

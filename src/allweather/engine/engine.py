@@ -35,7 +35,7 @@ from allweather.methods.control import BestValue, Control, ControlSet, CostAdapt
 from allweather.methods.control.rules import Offer, SideBelief
 from allweather.methods.goals import PUBLISHED, RECOMMENDATION
 from allweather.objectives import Objective, Outcome
-from allweather.space import Space
+from allweather.space import Box, Space
 from allweather.space.constraints import LinearConstraint
 from allweather.surrogates import Posterior, Surrogate
 from allweather.trials import Trial
@@ -170,6 +170,12 @@ class Engine:
     def left(self) -> list[tuple[str, ...]] | None:
         """The variables that each control set leaves; None without control."""
         return None if self.sides[0].only else [side.left for side in self.sides]
+
+    @property
+    def uncontrolled(self) -> Box:
+        """The variables that some side leaves."""
+        boxes = [side.space.contexts for side in self.sides]
+        return Box("context", tuple({name: each for box in boxes for name, each in box.items()}.items()))
 
     @property
     def wanted(self) -> list[str]:

@@ -78,13 +78,13 @@ class Side:
 
     def fitted_order(self, points: Tensor) -> Tensor:
         """Return joint points (m, d) of this split in the order of columns that surrogates are fitted on."""
-        return points if self.order is None else points[:, np.argsort(self.order).tolist()]
+        return points if self.order is None else points[:, torch.from_numpy(np.argsort(self.order))]
 
     def observations(self, history: History) -> Observations:
         """Return the outcomes of a history under this split, and the contexts that their law is learned from."""
         told, parts = history.observations, self.main
         if self.order is not None:
-            points, d = told.joint[:, list(self.order)], self.space.decisions.columns
+            points, d = told.joint[:, torch.tensor(self.order)], self.space.decisions.columns
             seen = left_alone(history.happened, self.space.contexts)
             told = Observations(points[:, :d], points[:, d:], told.values, seen, told.sds)
         if parts.context is None:

@@ -290,7 +290,7 @@ class Study(StudyLog):
             True
         """
         history = self.history
-        rows = policy_contexts(history.space.contexts, contexts)
+        rows = policy_contexts(self._engine_at(history).uncontrolled, contexts)
 
         def view(row: Row) -> Outlook:
             situation = self._situation(history, row, None, "Study.policy")
