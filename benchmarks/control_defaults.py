@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from allweather.benchmark.regret import SubsetJudge
 from rich.console import Console
 from rich.table import Table
 
 import allweather as aw
+from allweather.benchmark.regret import SubsetJudge
 from allweather.errors import BudgetSpent
 from allweather.problems import SubsetProblem, problem
 from allweather.surrogates import Surrogate
