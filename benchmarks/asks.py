@@ -25,7 +25,6 @@ from torch import Tensor
 
 import allweather as aw
 from allweather._utils.timing import threads
-from allweather.engine.engine import ASK, Situation
 from benchmarks.stored_tables import show
 
 CONTEXTS, WIDTH = 1024, 1.5
@@ -118,10 +117,7 @@ def compare(name: str, observations: int) -> list[str]:
     shares = {stage: seconds / sum(study.timings.values()) for stage, seconds in study.timings.items()}
 
     again = study_of(objective, table, SEEDS - 1)
-    engine = again._engine
-    belief = engine.belief(
-        again.history, engine.posterior(again.history), engine.parts, engine.generator(ASK, observations), Situation()
-    )
+    belief = again._engine.joint_beliefs(again.history)[0].main
     reference = belief.reference
     distance = getattr(belief.objective, "distance", None)
     inner = (

@@ -29,7 +29,6 @@ import allweather as aw
 from allweather._utils.timing import threads
 from allweather.benchmark import Run
 from allweather.benchmark.runner import play_step
-from allweather.engine.engine import ASK, Situation
 from allweather.problems import problem
 from benchmarks.asks import WIDTH, Straightforward, solver
 from benchmarks.stored_tables import show
@@ -120,9 +119,8 @@ def compare(run: Run, ways: list[Callable[[aw.Belief], float]]) -> list[str]:
     marks = {chosen.initial + round(share * (run.iterations - 1)) for share in (0, 0.25, 0.5, 0.75, 1)}
     for number in range(chosen.initial + run.iterations):
         if number in marks:
-            engine, history = replace(study._engine), study.history  # a copy: the study fits again
-            generator = engine.generator(ASK, number)
-            belief = engine.belief(history, engine.posterior(history), engine.parts, generator, Situation())
+            beliefs = replace(study._engine.beliefs, _fitted={})  # a copy: the study fits again
+            belief = replace(study._engine, beliefs=beliefs).joint_beliefs(study.history)[0].main
             theirs.append([way(belief) for way in ways])
         started = time.process_time()
         play_step(study, chosen, run.seed, number)

@@ -79,6 +79,7 @@ OFF: dict[str, Callable[[], list[Any]]] = {
     ],
     "Newton step of low rank": lambda: [patch.object(kernel_ball.KernelBall, "factor", _dense)],
     "pairs of columns": lambda: [patch.object(kernel_ball, "MAX_PAIR_ENTRIES", 0)],
+    "products of low rank": lambda: [patch.object(kernel_ball.KernelBall, "_root", None)],
     "few axes": lambda: [patch.object(kernel_ball, "_few_axes", _nothing)],
     "inverse on supports": lambda: [
         patch.object(

@@ -69,7 +69,7 @@ def test_its_rough_version_is_close_where_contexts_are_many():
     score = UCB(2.0).build(replace(belief(), reference=many))
     exact, rough = score(GRID), score.rough(GRID)
     assert (rough - exact).abs().max() < 0.2 * (exact.max() - exact.min())
-    assert not hasattr(UCB(2.0).build(belief()), "rough")
+    assert UCB(2.0).build(belief()).rough is None
 
 
 @pytest.mark.parametrize("acquisition", [UCB(2.0), Thompson()])
@@ -77,7 +77,7 @@ def test_its_rough_version_is_close_where_contexts_are_many():
 def test_bounds_are_never_below_the_score(acquisition, objective):
     score = acquisition.build(belief(objective))
     assert bool((score.bound(GRID) >= score(GRID) - 1e-9).all())
-    assert not hasattr(acquisition.build(belief(WorstCase())), "bound")
+    assert acquisition.build(belief(WorstCase())).bound is None
 
 
 def test_the_width_follows_a_schedule():

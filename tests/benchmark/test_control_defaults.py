@@ -1,11 +1,11 @@
 """The campaign behind the defaults of control sets, in miniature."""
 
-import pytest
 from benchmarks import control_defaults
 from benchmarks.control_defaults import CHOSEN, REFERENCE, by_candidate, by_problem, campaign, main
 from benchmarks.paired import PairedRun
 
 import allweather as aw
+from allweather.methods.composition import Composition
 
 SETTING = "hartmann3-subsets, expensive"
 
@@ -37,22 +37,19 @@ def test_ratios_by_candidate_and_problem():
     assert row[2] == "0.25 (0.00)"
 
 
+SPACE = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1)).controlling(["a"])
+
+
 def test_what_was_chosen_is_the_default():
-    study = aw.Study(aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1)), control=aw.Control({"a": 1, ("a", "b"): 2}))
-    parts = study._engine.sides[0].main
-    chosen = control_defaults.CANDIDATES[CHOSEN]
-    assert repr(parts.objective) == repr(chosen.objective)
-    assert repr(parts.context) == repr(chosen.context)
-    assert parts.acquisition == chosen.acquisition
-    assert repr(parts.surrogate) == repr(chosen.surrogate.over_columns())
+    found, chosen = Composition().on(SPACE, 1, controlled=True), control_defaults.CANDIDATES[CHOSEN]
+    assert repr(found.objective) == repr(chosen.objective)
+    assert repr(found.context) == repr(chosen.context)
+    assert found.acquisition == chosen.acquisition
+    assert repr(found.surrogate) == repr(chosen.surrogate.over_columns())
 
 
-def test_the_goal_is_respected():
-    space, control = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1)), aw.Control({"a": 1, ("a", "b"): 2})
-    found = aw.Study(space, control=control, goal="recommendation")._engine.acquisition
-    assert found == aw.ObjectiveUCB(2.0)
-    by_name = aw.Study(space, control=control, method="etc-ada")._engine.sides[0].main
-    assert by_name.acquisition == aw.UCB(2.0)
-    assert by_name.surrogate.kernel == "rbf"
-    with pytest.raises(aw.InvalidInput):
-        aw.Study(space, control=control, goal="else")
+def test_goals_and_methods_are_respected():
+    found = Composition(goal="recommendation").on(SPACE, 1, controlled=True)
+    assert found.acquisition == aw.ObjectiveUCB(2.0)
+    by_name = aw.method("etc-ada").on(SPACE, 1, controlled=True)
+    assert (by_name.acquisition, by_name.surrogate.kernel) == (aw.UCB(2.0), "rbf")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +12,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather._utils.registry import Named
+from allweather.acquisition.optimize.scores import HintedScore, Score
 from allweather.contexts import ContextModel, Reference
 from allweather.errors import require
 from allweather.objectives import Band, Expectation, Objective
@@ -22,13 +23,8 @@ from allweather.surrogates.observations import Observations
 if TYPE_CHECKING:
     from allweather.acquisition.joint import JointBelief
 
-Score = Callable[[Tensor], Tensor]
-"""Decisions (b, d_x) to scores (b,), differentiable, larger is better.
 
-A score may have an attribute `rough`, a cheaper score that is used to see which decisions are worth a closer look, an
-attribute `bound`, a cheaper function that is never below it, so that of many candidates few need scoring, and an
-attribute `slopes`, which returns scores and gradients of an array of decisions without automatic differentiation.
-"""
+__all__ = ["Acquisition", "Belief", "HintedScore", "Score"]
 
 ROUGH = 128
 """So many contexts of each kind, likely and merely possible, tell decisions apart."""
@@ -156,7 +152,7 @@ class Acquisition(Named, ABC):
 
     @abstractmethod
     def build(self, belief: Belief) -> Score:
-        """The score to maximise, from decisions (b, d_x) to (b,), differentiable."""
+        """The score to maximise, from decisions (b, d_x) to (b,), differentiable; a `HintedScore` is found faster."""
 
     def together(self, beliefs: Sequence[Belief]) -> list[Score]:
         """Scores that can be compared with each other, for beliefs about different decisions with equal generators."""

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
 from allweather.errors import MOST, require, require_count
 from allweather.objectives import Band
 
@@ -49,7 +49,7 @@ class ExpectedImprovement(Acquisition):
     def together(self, beliefs: Sequence[Belief]) -> list[Score]:
         """What counts is the gain over the best of all beliefs, sample by sample."""
         scores = [self._gain(belief) for belief in beliefs]
-        for each in (scores, [score.rough for score in scores]):
+        for each in (scores, [score.rough for score in scores if score.rough is not None]):
             best = torch.stack([score.best for score in each]).amax(0)
             for score in each:
                 score.best = best
@@ -62,10 +62,10 @@ class ExpectedImprovement(Acquisition):
         return score
 
 
-class _Gain:
+class _Gain(HintedScore):
     """The logarithm of the mean gain over samples, from the best of the decisions tried, or of all data if None."""
 
-    rough: _Gain
+    rough: _Gain | None = None
 
     def __init__(self, belief: Belief, tried: Tensor | None, samples: int, features: int) -> None:
         state = belief.generator.get_state()

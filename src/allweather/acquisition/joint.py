@@ -22,8 +22,9 @@ import torch
 from torch import Generator, Tensor
 from torch.nn.functional import softplus
 
-from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
 from allweather.acquisition.limits import Limit, believed_feasible, typical_spread
+from allweather.acquisition.optimize.scores import hinted
 from allweather.acquisition.scalarisation import chebyshev, objective_units, random_weights
 
 STRENGTH = 10.0
@@ -168,12 +169,12 @@ def _in_own_units(scores: Sequence[Score], belief: JointBelief, tried: Tensor) -
     return Combined(scores, scalar), 1.0
 
 
-class Combined:
+class Combined(HintedScore):
     """A score made of others, with the same of their rough forms as its own rough form."""
 
     def __init__(self, parts: Sequence[Score], combine: Callable[[list[Tensor]], Tensor]) -> None:
         self._parts, self._combine = parts, combine
-        rough: list[Score | None] = [getattr(each, "rough", None) for each in parts]
+        rough = [hinted(each).rough for each in parts]
         if any(each is not None for each in rough):
             chosen = [part if each is None else each for each, part in zip(rough, parts, strict=True)]
             self.rough = Combined(chosen, combine)
@@ -219,14 +220,14 @@ def _reduced(margin: float) -> Callable[[Limit, Tensor], Tensor]:
     return lambda limit, decisions: limit.moments(decisions).mean - margin
 
 
-class LimitScore:
+class LimitScore(HintedScore):
     """A score about one limit, on fewer contexts as its rough form."""
 
     def __init__(self, limit: Limit, compute: Callable[[Limit, Tensor], Tensor]) -> None:
         self._limit, self._compute = limit, compute
         few = limit.rough()
         if few is not limit:
-            self.rough: Score = partial(compute, few)
+            self.rough = partial(compute, few)
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The score (b,)."""

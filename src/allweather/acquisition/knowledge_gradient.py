@@ -9,7 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
 from allweather.acquisition.coming_contexts import coming_contexts
 from allweather.acquisition.expected_maximum import expected_maximum
 from allweather.acquisition.outcome_quadrature import QuadratureGain
@@ -68,17 +68,18 @@ class KnowledgeGradient(Acquisition):
     def together(self, beliefs: Sequence[Belief]) -> list[Score]:
         """What counts is the gain over the best of all beliefs; what a trial says about the others is left out."""
         scores = [self._gain(belief) for belief in beliefs]
-        for each in (scores, [score.rough for score in scores]):
+        rough = [score.rough for score in scores if score.rough is not None]
+        for each in (scores, rough):
             for place, score in enumerate(each):
                 others = [other.best for other in each[:place] + each[place + 1 :]]
                 score.elsewhere = torch.stack(others).max() if others else None
         return list(scores)
 
 
-class StepGain:
+class StepGain(HintedScore):
     """The logarithm of the expected gain of one trial."""
 
-    rough: StepGain
+    rough: StepGain | None = None
     elsewhere: Tensor | None = None
     """The objective of the best decision of other beliefs, where there are any."""
 

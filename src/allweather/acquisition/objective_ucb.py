@@ -6,12 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from allweather._utils.tensors import with_gradient
-from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
 from allweather.errors import MOST, require, require_count, require_number
 from allweather.objectives import Band, Expectation
 from allweather.schedules import Schedule, as_schedule
@@ -71,10 +70,8 @@ class ObjectiveUCB(Acquisition):
         return with_rough(lambda known: kind(known, width, self.samples), belief)
 
 
-class MeanBound:
+class MeanBound(HintedScore):
     """The upper bound of a mean over contexts."""
-
-    slopes: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
     def __init__(self, belief: Belief, width: float) -> None:
         self._field, self._weights, self._width = belief.field, belief.reference.weights, width
@@ -105,10 +102,8 @@ def mean_score(belief: Belief) -> MeanBound | None:
     return score if score.closed else None
 
 
-class TangentBound:
+class TangentBound(HintedScore):
     """`v(mean) + width * sd(q . f)`, q the tangent of the objective v at the posterior mean."""
-
-    rough: TangentBound
 
     def __init__(self, belief: Belief, width: float, samples: int = 0) -> None:
         self._belief, self._width = belief, width
@@ -121,10 +116,8 @@ class TangentBound:
         return value + belief.field.upper(decisions, weights, self._width) - (mean * weights).sum(-1)
 
 
-class SampledBound:
+class SampledBound(HintedScore):
     """Mean and standard deviation of the objective over posterior samples, drawn once."""
-
-    rough: SampledBound
 
     def __init__(self, belief: Belief, width: float, samples: int) -> None:
         self.belief, self._width = belief, width
@@ -137,7 +130,7 @@ class SampledBound:
         return sampled.mean(0) + self._width * (sampled.var(0) + tiny).sqrt()
 
 
-class CorrectedBound:
+class CorrectedBound(HintedScore):
     """The bound on few contexts, plus what the objective of the posterior mean differs by on all of them."""
 
     def __init__(self, belief: Belief, sampled: SampledBound, rough: SampledBound) -> None:

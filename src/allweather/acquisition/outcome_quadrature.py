@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from allweather.acquisition.base import Belief
+from allweather.acquisition.base import Belief, HintedScore
 from allweather.acquisition.coming_contexts import coming_contexts
 from allweather.acquisition.expected_maximum import expected_maximum
 
@@ -21,7 +21,7 @@ FAR = 4.0
 """Where the last node's bin begins, in standard deviations."""
 
 
-class QuadratureGain:
+class QuadratureGain(HintedScore):
     """The logarithm of the expected gain of one trial, for any objective of the values.
 
     The posterior mean at (x', c') moves by `slope(x', c') Z` with the outcome Z of the trial; the objective g of the
@@ -32,7 +32,7 @@ class QuadratureGain:
     how much the objective differs from its tangents.
     """
 
-    rough: StepGain
+    rough: StepGain | None = None
     elsewhere: Tensor | None = None
     """The objective of the best decision of other beliefs, where there are any."""
 

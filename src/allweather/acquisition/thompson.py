@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
 from allweather.errors import MOST, require_count
 from allweather.objectives import Band
 from allweather.surrogates import Paths
@@ -43,11 +43,8 @@ class Thompson(Acquisition):
         return belief.surrogate.paths(belief.reference.points, 1, belief.generator, self.features)
 
 
-class _Sampled:
+class _Sampled(HintedScore):
     """The objective of one sampled function."""
-
-    bound: Score
-    rough: _Sampled
 
     def __init__(self, belief: Belief, path: Paths) -> None:
         self._belief, self._path = belief, path

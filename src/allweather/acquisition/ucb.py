@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
 from allweather.errors import require, require_number
 from allweather.schedules import Schedule, as_schedule
 from allweather.surrogates.posteriors.product import ProductPosterior
@@ -49,11 +49,8 @@ class UCB(Acquisition):
         return score
 
 
-class _Optimism:
+class _Optimism(HintedScore):
     """The objective's upper bound as a function of decisions."""
-
-    rough: _Optimism
-    bound: Score
 
     def __init__(self, belief: Belief, width: float) -> None:
         self._belief, self._width = belief, width

@@ -1,4 +1,4 @@
-"""What a context model is, and what it believes at one step."""
+"""The interface of context models, and the `Reference` that they return at each step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contexts that are not looked at."""
+"""A context model that ignores the context."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from allweather.contexts.base import ContextModel, Reference
 
 @dataclass(frozen=True)
 class Ignored(ContextModel):
-    """What happens is taken for noise: the surrogate sees decisions only, as in plain GP-UCB.
+    """Treat the effect of contexts as noise: the surrogate has decisions only, as in plain GP-UCB.
 
     Example:
         >>> Ignored().reference(torch.empty(3, 2), 3, torch.Generator()).points.shape

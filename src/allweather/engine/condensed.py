@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from allweather.acquisition import Belief
+from allweather.acquisition.base import HintedScore
 
 MAX_SLOW_CONTEXTS = 128
 """Limit on the contexts with weight where worst cases take long, and on those without."""
@@ -35,11 +36,12 @@ def condensed(belief: Belief) -> Belief | None:
     return replace(belief, reference=reference, bound=None)
 
 
-class Expected:
+class Expected(HintedScore):
     """The objective of the posterior mean as a score, with that on few contexts as its `rough` form."""
 
     def __init__(self, belief: Belief, rough: Belief) -> None:
-        self._belief, self.rough = belief, rough.expected
+        self._belief = belief
+        self.rough = rough.expected
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """The score (b,)."""

@@ -17,6 +17,7 @@ from allweather.acquisition.joint import (
 )
 from allweather.acquisition.objective_ucb import mean_score
 from allweather.acquisition.optimize import Search
+from allweather.acquisition.optimize.scores import hinted
 from allweather.engine.condensed import Expected
 from allweather.engine.interval import independent_draws, tail_share
 from allweather.engine.objective_draws import DRAWS, laws_for, objective_draws
@@ -197,7 +198,7 @@ def _leading(score: Score, decisions: Tensor, count: int) -> Tensor:
     """The decisions (at most count, d_x) whose score is highest."""
     if len(decisions) <= count:
         return decisions
-    rough: Score = getattr(score, "rough", score)
+    rough = hinted(score).rough or score
     with torch.no_grad():
         values = torch.cat([rough(block) for block in decisions.split(64)])
     return decisions[values.argsort(descending=True)[:count]]

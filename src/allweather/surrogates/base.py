@@ -1,4 +1,4 @@
-"""What a surrogate is: a recipe that turns observations into a posterior over functions of decision and context."""
+"""Interfaces of surrogates: a `Surrogate` fits a `Posterior`, which is bound to contexts as a `Field`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Hyperparameters:
     """Variance of the noise."""
     mean: float
     transform: str = ""
-    """What outcomes were transformed around before they were standardised, where they were."""
+    """Centre of the transform of outcomes (`middle`, `top` or `bottom`); empty if not transformed."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:

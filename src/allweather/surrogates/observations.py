@@ -1,4 +1,4 @@
-"""What was decided, seen and measured: the frozen table that everything is learned from."""
+"""Observations: the frozen table of decisions, contexts and outcomes that surrogates are fitted to."""
 
 from __future__ import annotations
 

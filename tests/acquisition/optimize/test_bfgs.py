@@ -6,7 +6,7 @@ from tests.acquisition.optimize.hills import bowl, branin, hartmann
 
 from allweather.acquisition.optimize.bfgs import climb
 from allweather.acquisition.optimize.polytope import Polytope
-from allweather.acquisition.optimize.scores import Scores
+from allweather.acquisition.optimize.scores import Scores, hinted
 
 
 def free(b, d):
@@ -17,7 +17,7 @@ def slopes_of(function, calls=None):
     def slopes(points, starts):
         if calls is not None:
             calls.append(starts.tolist())
-        return Scores(function, 64).slopes(points)
+        return Scores(hinted(function), 64).slopes(points)
 
     return slopes
 
@@ -71,7 +71,7 @@ def test_values_never_fall_and_steps_stay_inside():
 
     def slopes(points, names):
         seen.append(points)
-        return Scores(branin, 64).slopes(points)
+        return Scores(hinted(branin), 64).slopes(points)
 
     points, values, _ = climb(slopes, starts, Polytope(normals, np.full((6, 1), 0.56), np.eye(2)), 40.0, 30)
     visited = np.concatenate([*seen, points])

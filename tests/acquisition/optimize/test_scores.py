@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from allweather.acquisition.optimize.scores import Scores, spread_of, starts_among
+from allweather.acquisition.optimize.scores import Scores, hinted, spread_of, starts_among
 
 
 def test_blocks_and_nan():
@@ -14,16 +14,16 @@ def test_blocks_and_nan():
         sizes.append(len(u))
         return torch.where(u[:, 0] > 3, torch.nan, u[:, 0])
 
-    values = Scores(function, 2).values(np.arange(5.0)[:, None])
+    values = Scores(hinted(function), 2).values(np.arange(5.0)[:, None])
     assert sizes == [2, 2, 1]
     assert values.tolist() == [0, 1, 2, 3, -math.inf]
 
 
 def test_slopes_row_by_row():
-    values, gradients = Scores(lambda u: (u**2).sum(-1), 2).slopes(np.array([[1.0, 2.0], [3.0, 0.0]]))
+    values, gradients = Scores(hinted(lambda u: (u**2).sum(-1)), 2).slopes(np.array([[1.0, 2.0], [3.0, 0.0]]))
     assert values.tolist() == [5, 9]
     assert gradients.tolist() == [[2, 4], [6, 0]]
-    assert Scores(lambda u: torch.zeros(len(u)), 2).slopes(np.ones((2, 1)))[1].tolist() == [[0], [0]]
+    assert Scores(hinted(lambda u: torch.zeros(len(u))), 2).slopes(np.ones((2, 1)))[1].tolist() == [[0], [0]]
 
 
 @pytest.mark.parametrize(

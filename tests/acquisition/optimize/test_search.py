@@ -6,7 +6,16 @@ from tests.acquisition.optimize.hills import Counted, ackley, bowl, branin, hart
 
 from allweather import Choice, Context, Integer, InvalidInput, Real, Space
 from allweather.acquisition.optimize import Best, Search
+from allweather.acquisition.optimize.scores import hinted
 from allweather.space.constraints import LinearConstraint
+
+
+def with_hints(function, **hints):
+    """A score with hints for the search."""
+    score = hinted(function)
+    for name, hint in hints.items():
+        setattr(score, name, hint)
+    return score
 
 
 def cube(d):
@@ -209,7 +218,7 @@ def test_a_rough_score_only_decides_where_to_look():
         looked.append(len(u))
         return 100.0 - ((u - 0.31) ** 2).sum(-1)
 
-    score.rough = rough
+    score = with_hints(score, rough=rough)
     best = Search(cube(2), raw=100).best(score, seeded())
     assert sum(looked[:2]) == 100
     assert 0 < len(exact) <= 10
@@ -221,7 +230,7 @@ def test_a_rough_score_may_have_its_peak_elsewhere():
     def score(u):
         return branin(u)
 
-    score.rough = lambda u: branin(u) + 5 * u[:, 0]
+    score = with_hints(score, rough=lambda u: branin(u) + 5 * u[:, 0])
     best = Search(cube(2)).best(score, seeded())
     assert best.value == pytest.approx(-0.39788735773, abs=1e-6)
 
@@ -234,7 +243,7 @@ def test_bounds_spare_scores_and_change_nothing(slack):
         scored.extend(u.tolist())
         return branin(u)
 
-    score.bound = lambda u: branin(u) + slack * (1 + u[:, 0])
+    score = with_hints(score, bound=lambda u: branin(u) + slack * (1 + u[:, 0]))
     candidates = torch.rand(3000, 2, generator=seeded(1), dtype=torch.float64)
     best = Search(cube(2), candidates=candidates).best(score, seeded())
     assert best.value == branin(candidates).max().item()

@@ -29,7 +29,7 @@ LAWS = Known({"ph": scipy.stats.uniform(4, 5), "nh3": scipy.stats.uniform(0, 2)}
 
 @pytest.mark.parametrize("cost", [0, -1, math.nan, math.inf, "much"])
 def test_costs_are_positive_numbers(cost):
-    with pytest.raises(InvalidInput, match=r"ControlSet\(ph, cost=\.\.\.\)` must be a finite number, greater than 0"):
+    with pytest.raises(InvalidInput, match=r"ph.*` must be a finite number, (greater than|at least) 0"):
         Control({"ph": cost})
 
 

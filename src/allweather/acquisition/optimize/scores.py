@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,14 +15,45 @@ from allweather.errors import require
 Score = Callable[[Tensor], Tensor]
 """Maps decisions (b, d) to scores (b,), row by row; larger is better."""
 Slopes = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Maps decisions (b, d) to scores (b,) and gradients (b, d): an attribute of scores that have them in closed form."""
+"""Maps decisions (b, d) to scores (b,) and gradients (b, d), without automatic differentiation."""
+
+
+class HintedScore(ABC):
+    """A score that can tell the search more than its values; by default it does not."""
+
+    rough: Score | None = None
+    """A cheaper score much like it: it is climbed first, and the score itself only from the best of its peaks."""
+    bound: Score | None = None
+    """A cheaper function that is never below it: of listed decisions only the promising ones need scoring."""
+    slopes: Slopes | None = None
+    """Scores and gradients in closed form."""
+
+    @abstractmethod
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,) of decisions (b, d), differentiable."""
+
+
+class PlainScore(HintedScore):
+    """A function of decisions without hints."""
+
+    def __init__(self, function: Score) -> None:
+        self._function = function
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """What the function returns."""
+        return self._function(decisions)
+
+
+def hinted(function: Score) -> HintedScore:
+    """Return a score as one that may have hints."""
+    return function if isinstance(function, HintedScore) else PlainScore(function)
 
 
 @dataclass(frozen=True)
 class Scores:
     """A function of decisions, called on NumPy arrays."""
 
-    function: Score
+    function: HintedScore
     block: int
     device: str = "cpu"
     """Where the function wants its decisions."""
@@ -36,9 +68,8 @@ class Scores:
 
     def slopes(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scores (b,) and gradients (b, d) in one call; a function without gradient is flat."""
-        closed: Slopes | None = getattr(self.function, "slopes", None)
-        if closed is not None:
-            return closed(points)
+        if self.function.slopes is not None:
+            return self.function.slopes(points)
         with torch.enable_grad():
             decisions = self._moved(points).requires_grad_()
             scores = self._called(decisions)

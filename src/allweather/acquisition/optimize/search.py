@@ -14,7 +14,7 @@ from allweather._utils.warm_starts import warm_starts
 from allweather.acquisition.optimize.bfgs import Climbed, climb
 from allweather.acquisition.optimize.discrete import listed, neighbours
 from allweather.acquisition.optimize.region import Region
-from allweather.acquisition.optimize.scores import Score, Scores, spread_of, starts_among
+from allweather.acquisition.optimize.scores import HintedScore, Score, Scores, hinted, spread_of, starts_among
 from allweather.errors import require, require_count
 from allweather.space import Box
 from allweather.space.constraints import LinearConstraint
@@ -122,24 +122,21 @@ class Search:
 
         Args:
             function: maps decisions (b, d) to scores (b,), differentiable by torch. Scores that are NaN count as the
-                worst. Where there is no gradient, only scores decide. If it has an attribute `rough`, a cheaper
-                function much like it, that is climbed first, and the score itself only from the best of its peaks.
-                If it has an attribute `bound`, a cheaper function that is never below it, then of listed decisions
-                only those are scored whose bound is not below the best score.
+                worst. Where there is no gradient, only scores decide. The hints of a `HintedScore` are used.
             generator: the source of randomness.
             near: (k, d) further decisions that deserve a look, such as the last best one.
         """
         with warm_starts():
-            return self._best(function, generator, near)
+            return self._best(hinted(function), generator, near)
 
-    def _best(self, function: Score, generator: torch.Generator, near: Tensor | None) -> Best:
+    def _best(self, function: HintedScore, generator: torch.Generator, near: Tensor | None) -> Best:
         scores = Scores(function, self.block, self.device)
         everything = listed(self.region) if self.candidates is None else self.candidates.cpu().numpy()
         if everything is not None:
             return self._listed(scores, everything)
         points = _distinct(np.concatenate([self._near(near), self.region.spread(int(self.raw or 1), generator)]))
-        rough: Score | None = getattr(function, "rough", None)
-        survey = scores if rough is None else Scores(rough, self.block, self.device)
+        rough = function.rough
+        survey = scores if rough is None else Scores(hinted(rough), self.block, self.device)
         values = survey.values(points)
         chosen = starts_among(points, values, self.starts)
         if not len(chosen):
@@ -163,10 +160,10 @@ class Search:
 
     def _listed(self, scores: Scores, points: np.ndarray) -> Best:
         """The best of these points; where scores have bounds, those whose bound is too low are not scored."""
-        bound: Score | None = getattr(scores.function, "bound", None)
+        bound = scores.function.bound
         if bound is None:
             return self._answer(points, scores.values(points))
-        limits = Scores(bound, 8 * self.block, self.device).values(points)
+        limits = Scores(hinted(bound), 8 * self.block, self.device).values(points)
         limits += 1e-9 * spread_of(limits)  # bounds are rounded, too
         order = np.argsort(-limits, kind="stable")
         values = np.full(len(points), -np.inf)

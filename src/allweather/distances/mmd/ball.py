@@ -110,6 +110,13 @@ class KernelBall:
         return self.basis[:, first] * self.basis[:, second], place
 
     @cached_property
+    def _root(self) -> Tensor | None:
+        """All of the spectrum that is not rounding, for products with the matrix, where it is the shorter way."""
+        spectrum, vectors = self._axes
+        felt = int((spectrum > 1e-15 * spectrum[0]).sum())
+        return vectors[:, :felt] * spectrum[:felt].sqrt() if 3 * felt < self.size else None
+
+    @cached_property
     def well_conditioned(self) -> bool:
         """Whether the inverse is accurate enough for supports to be changed by it."""
         spectrum = self._axes[0]
@@ -125,16 +132,22 @@ class KernelBall:
         """This ball in single precision: for the first steps of a solver, not for answers."""
         found = KernelBall.__new__(KernelBall)
         single = {name: getattr(self, name).float() for name in ("gram", "diagonal", "spectrum", "basis")}
-        vars(found).update(single, floor=self.floor, rank=self.rank)
+        vars(found).update(single, floor=self.floor, rank=self.rank, _root=None)
         return found
 
     def between(self, index: Tensor) -> Tensor:
         """The regularised kernel matrices (b, m, m) of some contexts (b, m)."""
         return self.gram.take(index[:, :, None] * self.size + index[:, None, :])
 
-    def times(self, x: Tensor) -> Tensor:
-        """The products (..., n) of `x` (..., n) and the regularised kernel matrix."""
+    def product(self, x: Tensor) -> Tensor:
+        """The products (..., n) of `x` (..., n) and the regularised kernel matrix, to the last digit."""
         return x @ self.gram
+
+    def times(self, x: Tensor) -> Tensor:
+        """The products (b, n) of `x` (b, n) and the regularised kernel matrix."""
+        if self._root is None:
+            return x @ self.gram
+        return torch.addmm(x, x @ self._root, self._root.T, beta=self.floor)
 
     def factor(self, diagonal: Tensor) -> Solver:
         """A solver of `(K + diag) x = b` for a batch of diagonals (b, n), good enough for a Newton step.
@@ -162,7 +175,7 @@ class KernelBall:
 
     def to_points(self, p: Tensor) -> Tensor:
         """The distance (..., n) of each point mass from p (..., n)."""
-        mean = self.times(p)
+        mean = self.product(p)
         return (self.diagonal - 2 * mean + total(p * mean)).clamp_min(0).sqrt()
 
     def project(self, values: Tensor) -> Tensor:

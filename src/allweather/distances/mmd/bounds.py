@@ -50,7 +50,7 @@ def bracketed(ball: KernelBall, values: Tensor, p: Tensor, radius: float) -> Bra
     tilted = tilted / total(tilted)
     offset = tilted - p
     means = torch.stack([lowest, (tilted * values).sum(-1)], -1)
-    apart = torch.stack([ball.to_points(p)[where], total(offset * ball.times(offset)).clamp_min(0).sqrt()[:, 0]], -1)
+    apart = torch.stack([ball.to_points(p)[where], total(offset * ball.product(offset)).clamp_min(0).sqrt()[:, 0]], -1)
     share = (radius / apart.clamp_min(1e-300)).clamp_max(1)
     high = (mean[:, None] + share * (means - mean[:, None])).amin(-1)
     low = torch.maximum(mean - radius * steepness, lowest)

@@ -107,7 +107,7 @@ class State:
         """A little towards the uniform distribution from p, well inside the ball."""
         n = p.shape[-1]
         outward = 1 / n - p
-        norm = total(outward * ball.times(outward)).sqrt().clamp_min(1e-300)
+        norm = total(outward * ball.product(outward)).sqrt().clamp_min(1e-300)
         q = p + outward * (0.1 * radius / norm).clamp_max(0.1)
         pull = ball.times(q - p)
         multiplier = 16 / (n * radius**2)

@@ -64,6 +64,8 @@ class LowRankBall(KernelBall):
         """The products (..., n) of `x` (..., n) and the regularised kernel matrix."""
         return (x @ self._wide) @ self._wide.T + self.floor * x
 
+    product = times
+
     def factor(self, diagonal: Tensor) -> Solver:
         """A solver of `(K + diag) x = b` for a batch of diagonals (b, n)."""
         return self._inverse(1 / (diagonal + self.floor))

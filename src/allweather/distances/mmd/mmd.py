@@ -103,7 +103,7 @@ class MMD(Distance):
     def between(self, weights: Tensor, reference: Reference) -> Tensor:
         """The discrepancy."""
         difference = weights - reference.weights
-        return (self._ball(reference).times(difference) * difference).sum(-1).clamp_min(0).sqrt()
+        return (self._ball(reference).product(difference) * difference).sum(-1).clamp_min(0).sqrt()
 
     def to_points(self, reference: Reference) -> Tensor:
         """The discrepancy of each point mass."""

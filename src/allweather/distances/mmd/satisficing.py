@@ -74,7 +74,7 @@ class _Program:
 
     def __init__(self, ball: KernelBall, gains: Tensor, p: Tensor) -> None:
         self.ball, self.gains, self.p = ball, gains, p
-        mean = ball.times(p)
+        mean = ball.product(p)
         self.shift = (mean - total(p * mean) / 2).expand_as(gains)  # u
         self.ones = torch.ones_like(gains)
 
@@ -142,8 +142,7 @@ class _System:
 
     def __init__(self, program: _Program, state: _State) -> None:
         self.w, self.z = state.w, state.z
-        self.products, self.pairs = state.w * state.z, state.w.shape[-1]
-        self.gap = total(self.products)
+        self.gap, self.pairs = total(state.w * state.z) / state.w.shape[-1], 1  # their mean
         self.solve = program.factor(state.z / state.w)
         self.residual = program.gains - program.times(state.w)
 
@@ -151,12 +150,13 @@ class _System:
         """Relative changes of w and z that centre w z."""
         centre = torch.zeros_like(self.w)
         if centring is not None and guess is not None:
-            centre = centring - self.products * guess.u * guess.v
+            centre = centring - self.w * guess.u * self.z * guess.v
         change = self.solve(self.residual + centre / self.w)
         u, v = change / self.w, (centre / self.w - self.z - self.z / self.w * change) / self.z
-        longest = 1 / torch.maximum(-u.amin(-1, keepdim=True), -v.amin(-1, keepdim=True)).clamp_min(1e-9)
+        longest = 1 / torch.maximum(-u.amin(-1, keepdim=True), -v.amin(-1, keepdim=True)).clamp_min(1.0)
         return _Direction(u, v, longest)
 
     def gap_after(self, direction: _Direction, size: Tensor) -> Tensor:
-        """The gap (b, 1) after a step of this size (b, 1)."""
-        return total(self.products * (1 + size * direction.u) * (1 + size * direction.v))
+        """The mean product (b, 1) after a step of this size (b, 1)."""
+        after = total(self.w * (1 + size * direction.u) * self.z * (1 + size * direction.v))
+        return after / self.w.shape[-1]

@@ -1,4 +1,4 @@
-"""Few contexts stand for many: where functions are smooth, a handful of points determines all their values.
+"""Low-rank roots of the contexts' correlations, and interpolation of variances from few contexts to all.
 
 The posterior variance over n contexts is a prior variance less a sum of products kc(c, a) kc(c, b). Such products
 span a space of small numerical rank r, so their values at r well-chosen contexts (the skeleton) give their values at

@@ -15,7 +15,7 @@ HEAVY_TAIL_DEVIATIONS = 4.0
 
 
 PLACES = ("middle", "top", "bottom")
-"""What a transform may be centred on."""
+"""Centres of a transform: the median, the largest or the smallest outcome."""
 
 
 def heavy_tails(values: Tensor) -> tuple[bool, bool]:
@@ -33,7 +33,7 @@ def heavy_tails(values: Tensor) -> tuple[bool, bool]:
 
 
 def places_for(values: Tensor) -> tuple[str, ...]:
-    """What transforms of outcomes (t,) are centred on that draw their heavy tails in; none where no tail is heavy.
+    """Centres of the transforms that shorten the heavy tails of outcomes (t,); none where no tail is heavy.
 
     A transform around the end that a heavy tail leads to stretches that tail.
 

@@ -1,4 +1,4 @@
-"""How one trial moves what is expected of other decisions: lines in its standardised outcome."""
+"""The effect of one trial on posterior means: linear in its standardised outcome."""
 
 from __future__ import annotations
 

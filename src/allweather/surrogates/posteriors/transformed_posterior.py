@@ -27,13 +27,13 @@ SAMPLED_CONTEXTS = 32
 
 @dataclass(frozen=True, eq=False)
 class TransformedPosterior(Posterior):
-    """What a posterior of transformed outcomes says about the outcomes themselves."""
+    """The posterior of outcomes, computed from that of transformed outcomes."""
 
     inner: Any
     """The posterior of transformed outcomes."""
     transform: OutcomeTransform
     limits: tuple[float, float]
-    """Transformed outcomes beyond these are taken for these: nothing is known about tails that far out."""
+    """Transformed outcomes are clamped to these: nothing is known about tails that far out."""
 
     @classmethod
     def of(cls, inner: Posterior, transform: OutcomeTransform, values: Tensor) -> TransformedPosterior:
