@@ -13,7 +13,7 @@ from tests.warm import Program, program
 
 from allweather.cli import worker_pool
 from allweather.cli.subprocesses import TrialCommand, environment, parse_answer
-from allweather.engine import posterior_view
+from allweather.engine import outlook
 from allweather.engine.gain import Gain
 from allweather.storage import StorageError
 from allweather.trials import Trial
@@ -247,7 +247,7 @@ def test_gains_that_are_none_are_refused(simulated, gain):
 
 
 def test_a_gain_that_turns_out_unknown_ends_the_run_with_an_error(simulated, monkeypatch):
-    monkeypatch.setattr(posterior_view.Outlook, "gain", lambda self: Gain(None, None))
+    monkeypatch.setattr(outlook.Outlook, "gain", lambda self: Gain(None, None))
     said = simulated("run", command("simulate.py"), "--trials", 9, "--until-gain", 1, code=2).err
     assert "limit the run with --trials" in said
     assert simulated("show", "--json").document["states"] == {"complete": 5}

@@ -75,7 +75,7 @@ def test_several_directions_have_a_front():
         study.set_metric_names(["yield", "cost"])  # no Python name, but an identifier
     run(study, lambda trial, x, rain: (x * (1 + rain), x**2 * (1 + rain)))
     ours = study.sampler.as_study(study)
-    assert ours.outcomes["cost"] == aw.Minimize(aw.CVaR(0.5))
+    assert ours.spec.outcomes["cost"] == aw.Minimize(aw.CVaR(0.5))
     front = ours.front()
     assert {"x", "yield", "cost"} <= set(front)
     assert len(front) > 2
