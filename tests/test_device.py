@@ -114,7 +114,7 @@ def test_studies_compute_on_their_device_and_decide_the_same(name: str, monkeypa
         elsewhere.add(rows)
         found, best = elsewhere.ask(2), elsewhere.recommend()
         assert (
-            elsewhere._engine._fitted[1]
+            elsewhere._engine.posterior(elsewhere.history)
             .field(there(torch.rand(2, 1).double()))
             .mean(there(torch.rand(1, 1).double()))
             .device

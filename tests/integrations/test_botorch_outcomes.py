@@ -83,7 +83,7 @@ def test_directions_and_models_of_botorch():
     [
         ({"outcomes": {"gain": aw.AtLeast(1)}}, "maximize or minimize"),
         ({"observations": {"gain": None}}, "hold Observations of each of gain"),
-        ({"acquisition": aw.KnowledgeGradient()}, "be one of"),
+        ({"acquisition": aw.MARS()}, "several outcomes to maximize"),
         ({"reference": None}, "be a Reference"),
     ],
 )
