@@ -25,14 +25,14 @@ import allweather as aw
 from allweather._utils.timing import threads
 from allweather.acquisition.optimize.scores import Scores
 from allweather.acquisition.optimize.search import Search
-from allweather.engine.engine import Engine
+from allweather.engine.beliefs import Beliefs
 from allweather.methods.composition import Parts
 from allweather.surrogates import GP
 from allweather.surrogates.posteriors.field import ProductField
 from benchmarks.asks import SPACE, data
 
 STAGES: dict[str, list[tuple[type, str]]] = {
-    "rows": [(Engine, "observations")],
+    "rows": [(Beliefs, "observations")],
     "transform": [(GP, "_place")],
     "fit": [(GP, "_climbed")],
     "Cholesky": [(GP, "resume")],
