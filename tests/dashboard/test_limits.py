@@ -13,7 +13,7 @@ from tests.dashboard.served import fed, serving
 from allweather.dashboard import middleware, server, tasks
 from allweather.dashboard.errors import TooLarge
 from allweather.storage import Database
-from allweather.storage.file_lock import locked
+from allweather.storage.turns import locked
 
 ROOT = "/api/v1/studies/kiosk"
 

@@ -1,6 +1,6 @@
 """Several outcomes in the REST API and on the pages."""
 
-from tests.cli.test_outcome_options import REACTOR
+from tests.cli.test_tell import REACTOR
 from tests.dashboard.served import form_token, made, serving
 
 ROOT = "/api/v1/studies/reactor"

@@ -10,7 +10,7 @@ from tests.plots.studies import farm, plain, stall, workshop
 
 import allweather as aw
 from allweather import plots
-from allweather.engine.interval import tail_share
+from allweather.engine.intervals import tail_share
 from allweather.problems import problem
 
 

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from allweather.storage import StorageError
-from allweather.storage.file_lock import locked
+from allweather.storage.turns import locked
 
 
 def test_threads_hold_it_one_after_the_other(tmp_path):

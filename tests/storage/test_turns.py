@@ -11,7 +11,7 @@ from tests.storage.test_optimistic_writes import SPACE
 
 import allweather as aw
 from allweather.storage import Database, StorageError, database, turns
-from allweather.storage.file_lock import locked
+from allweather.storage.turns import locked
 
 
 def test_a_holder_that_never_lets_go_is_passed_by(tmp_path, monkeypatch, caplog):

@@ -6,7 +6,7 @@ import pytest
 from allweather import InvalidInput
 from allweather.surrogates import Hyperparameters
 from allweather.trials import Trial, outcomes, plain
-from allweather.trials.reports import LARGEST
+from allweather.trials.reported_values import LARGEST
 
 PLANNED = Trial(3, {"order": 0.3})
 

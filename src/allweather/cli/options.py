@@ -7,7 +7,7 @@ import inspect
 import json
 import os
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -16,6 +16,9 @@ import typer
 
 from allweather._utils.formatting import plain
 from allweather.errors import InvalidInput, StorageError
+from allweather.space.text import assignments
+from allweather.space.variables import Variable
+from allweather.trials import Row
 
 if TYPE_CHECKING:
     from allweather.storage import Database, Journal
@@ -34,6 +37,9 @@ StorageOption = Annotated[
 ]
 StudyOption = Annotated[
     str | None, typer.Option("--study", metavar="NAME", help="name of the study; default: the only one in the database")
+]
+Known = Annotated[
+    list[str] | None, typer.Option("--context", metavar="NAME=VALUE", help="the context, if it is known (repeatable)")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="print one JSON document on standard output")]
 
@@ -193,3 +199,14 @@ def _require_file(url: str) -> None:
         raise StorageError(
             f"there is no database {file!r}; create one with `allweather init`, or name another with --storage"
         )
+
+
+def assigned(pairs: list[str] | None, variables: Mapping[str, Variable], option: str) -> Row | None:
+    """Return the values that options such as `--context demand=31` give to variables; None where there are none.
+
+    Args:
+        pairs: each a name and a value.
+        variables: by name.
+        option: what errors call it.
+    """
+    return assignments(pairs or [], variables, option) or None

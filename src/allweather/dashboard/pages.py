@@ -44,6 +44,7 @@ from allweather.dashboard.studies import (
     cache_of,
     study_path,
 )
+from allweather.dashboard.table_form import TableForm
 from allweather.dashboard.tasks import CAPTIONS
 from allweather.errors import AllweatherError, InvalidInput, require
 from allweather.plots.axes import is_numeric
@@ -54,7 +55,6 @@ from allweather.storage.memory import require_name
 from allweather.storage.summary import find_study
 from allweather.study import Spec, Study, StudyLog
 from allweather.trials import Trial
-from allweather.trials.table_form import TableForm
 
 router = APIRouter(include_in_schema=False)
 STUDIES_PER_PAGE = 50

@@ -19,7 +19,7 @@ from allweather.acquisition.objective_ucb import mean_score
 from allweather.acquisition.optimize import Search
 from allweather.acquisition.optimize.scores import hinted
 from allweather.engine.condensed import Expected
-from allweather.engine.interval import independent_draws, tail_share
+from allweather.engine.intervals import independent_draws, tail_share
 from allweather.engine.objective_draws import DRAWS, laws_for, objective_draws
 from allweather.methods.control.rules import Settled
 

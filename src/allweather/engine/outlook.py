@@ -22,7 +22,7 @@ from allweather.engine.check import reliability_warning
 from allweather.engine.condensed import condensed
 from allweather.engine.feasible import CONFIDENCE, feasible_draws
 from allweather.engine.gain import SPREAD, Gain, gain_left
-from allweather.engine.interval import credible_interval
+from allweather.engine.intervals import credible_interval
 from allweather.engine.objective_draws import laws_for, objective_draws
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import require

@@ -17,9 +17,8 @@ from sqlalchemy.pool import NullPool
 
 from allweather.errors import Conflict, StorageError, require
 from allweather.storage.address import malformed_address, parse_address, shown_address, sqlite_file
-from allweather.storage.file_lock import locked
 from allweather.storage.migrations import VERSION
-from allweather.storage.turns import take_turn
+from allweather.storage.turns import locked, take_turn
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 727_407

@@ -6,10 +6,15 @@ moved for as long as its lease, writes optimistically like everybody, and the la
 
 from __future__ import annotations
 
+import itertools
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from allweather.errors import StorageError
 
@@ -22,6 +27,9 @@ NOTICE = 10.0
 """Seconds of waiting after which a message says so."""
 SHORTEST, LONGEST = 0.002, 0.05
 """Seconds between two attempts."""
+FIRST_NAME_BYTE = 1
+"""Where the holder's name begins in a locked file: on Windows nobody else can read the first byte, which is locked."""
+_turns = itertools.count()
 
 
 @contextmanager
@@ -64,3 +72,46 @@ def _wait(attempt: Callable[[], bool], holder: Callable[[], str]) -> bool:
         time.sleep(pause)
         pause = min(2 * pause, LONGEST)
     return True
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Hold the lock of a file, once no other process or thread does; gives whether it is held.
+
+    The holder writes its process number and the number of its turn into the file, by which the others see that the
+    lock has changed hands; they stop waiting for one that keeps it longer than its lease.
+
+    Args:
+        path: the file, which is created if there is none.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, locked(Path(folder) / "study.turn") as held:
+        ...     held
+        True
+    """
+    lock = FileLock(path, blocking=False, on_acquired=_write_holder)
+
+    def attempt() -> bool:
+        try:
+            lock.acquire()
+        except Timeout:
+            return False
+        except OSError as error:
+            message = f"{path}: cannot be locked ({error}); make the folder of the database writable"
+            raise StorageError(message) from error
+        return True
+
+    def holder() -> str:
+        with path.open("rb", buffering=0) as file:
+            file.seek(FIRST_NAME_BYTE)
+            return file.read(200).decode(errors="replace")
+
+    with take_turn(attempt, holder, lock.release) as held:
+        yield held
+
+
+def _write_holder(descriptor: int) -> None:
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, f" process {os.getpid()}, turn {next(_turns)}".encode())

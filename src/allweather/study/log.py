@@ -29,7 +29,7 @@ from allweather.study.spec import Spec
 from allweather.trials import Event, History, Row, Trial
 from allweather.trials.changes import space_since
 from allweather.trials.imported import restored_events
-from allweather.trials.reports import StandardErrors
+from allweather.trials.reported_values import StandardErrors
 from allweather.trials.results import Failed
 from allweather.trials.tables import Columns, read_table
 from allweather.trials.validation import Validator, Values

@@ -2,7 +2,7 @@
 
 from allweather.trials.events import Event
 from allweather.trials.history import History
-from allweather.trials.reports import outcomes
+from allweather.trials.reported_values import outcomes
 from allweather.trials.tables import read_csv, read_table, rows_of
 from allweather.trials.trial import Row, State, Trial, plain
 

@@ -10,7 +10,7 @@ from allweather.errors import InvalidInput, is_number, require
 from allweather.trials.events import Event
 from allweather.trials.history import History
 from allweather.trials.replay import apply_event, events_of
-from allweather.trials.reports import occasion_name, outcomes, standard_errors
+from allweather.trials.reported_values import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Results, decode_results
 from allweather.trials.tables import Line
 from allweather.trials.trial import Trial

@@ -8,7 +8,7 @@ from typing import Any
 
 from allweather.errors import InvalidInput, name_mismatch, require, shown
 from allweather.surrogates.hyperparameters import Hyperparameters
-from allweather.trials.reports import StandardErrors, reported_outcomes, standard_errors
+from allweather.trials.reported_values import StandardErrors, reported_outcomes, standard_errors
 
 Failed = bool | str | Sequence[str]
 """Whether all outcomes failed, or which of them did."""

@@ -12,7 +12,7 @@ from allweather._utils.formatting import parsed_number
 from allweather.errors import InvalidInput, is_number, name_mismatch, require
 from allweather.space import Box, Space
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
-from allweather.trials.reports import occasion_name, outcomes, standard_errors
+from allweather.trials.reported_values import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Result
 from allweather.trials.tables import TABLE, Columns, Line, is_blank
 from allweather.trials.trial import plain

@@ -12,7 +12,7 @@ from allweather.space import Box, Space
 from allweather.trials.changes import Change, space_since
 from allweather.trials.events import Event
 from allweather.trials.history import History
-from allweather.trials.reports import occasion_name, reported_outcomes, standard_errors
+from allweather.trials.reported_values import occasion_name, reported_outcomes, standard_errors
 from allweather.trials.results import Failed, Result, encode_results, reported_results
 from allweather.trials.rows import OBSERVED, RowReader, read_contexts
 from allweather.trials.tables import Columns, Line

@@ -9,8 +9,7 @@ from tests.acquisition.optimize.hills import Counted, bowl
 
 from allweather import Choice, Integer, Real, Space
 from allweather.acquisition.optimize import Search
-from allweather.acquisition.optimize.discrete import listed, neighbours
-from allweather.acquisition.optimize.region import Region
+from allweather.acquisition.optimize.region import Region, listed, neighbours
 from allweather.space.constraints import LinearConstraint
 
 

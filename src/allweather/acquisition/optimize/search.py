@@ -12,8 +12,7 @@ from torch import Tensor
 from allweather._utils.tensors import as_tensor
 from allweather._utils.warm_starts import warm_starts
 from allweather.acquisition.optimize.bfgs import Climbed, climb
-from allweather.acquisition.optimize.discrete import listed, neighbours
-from allweather.acquisition.optimize.region import Region
+from allweather.acquisition.optimize.region import Region, listed, neighbours
 from allweather.acquisition.optimize.scores import HintedScore, Score, Scores, hinted, spread_of, starts_among
 from allweather.errors import require, require_count
 from allweather.space import Box

@@ -19,7 +19,7 @@ from allweather.objectives import Expectation, Objective, Outcome
 from allweather.space import Space
 from allweather.space.variables import Context, Integer, Real, Variable
 from allweather.trials import Row, Trial, outcomes, plain
-from allweather.trials.reports import standard_errors
+from allweather.trials.reported_values import standard_errors
 from allweather.trials.results import Result
 
 Metrics = Mapping[str, float]

@@ -14,7 +14,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from allweather.errors import InvalidInput, require
 from allweather.objectives import AtMost, Maximize, Minimize, Objective, Outcome
-from allweather.trials.reports import outcomes, standard_errors
+from allweather.trials.reported_values import outcomes, standard_errors
 from allweather.trials.results import Result, Results
 
 CONSTRAINTS = "constraints"

@@ -18,7 +18,7 @@ from allweather.integrations.optuna.directions import SeveralOutcomes
 from allweather.integrations.optuna.parameters import Parameter, decision_of
 from allweather.space import Space
 from allweather.trials import Row, Trial, outcomes, plain
-from allweather.trials.reports import occasion_name, standard_errors
+from allweather.trials.reported_values import occasion_name, standard_errors
 
 CONTEXT = "context"
 """User attribute of a trial that holds its context."""

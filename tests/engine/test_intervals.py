@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from allweather.engine.interval import credible_interval, independent_draws, tail_share
+from allweather.engine.intervals import credible_interval, independent_draws, tail_share
 
 
 @pytest.mark.parametrize("t", [4, 15, 60])

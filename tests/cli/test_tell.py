@@ -2,7 +2,7 @@
 
 import pytest
 
-from allweather.cli.outcome_options import read_errors, read_values
+from allweather.cli.tell import read_errors, read_values
 from allweather.errors import InvalidInput
 
 REACTOR = """

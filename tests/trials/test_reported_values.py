@@ -6,7 +6,7 @@ import pytest
 import allweather as aw
 from allweather.trials import History, Trial
 from allweather.trials.occasions import contexts_of_occasions
-from allweather.trials.reports import occasion_name, standard_errors
+from allweather.trials.reported_values import occasion_name, standard_errors
 from allweather.trials.validation import Validator
 
 SPACE = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 10), lot=aw.Context(aw.Choice("A", "B")))

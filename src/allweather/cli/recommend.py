@@ -1,4 +1,4 @@
-"""`policy`: the best decision for each of several contexts that are known before the decision."""
+"""`recommend` and `policy`: the best decision, and the best for each context that is known before it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from allweather._utils.formatting import clean, parsed_number
-from allweather.cli import objective_options
+from allweather._utils.formatting import brief, clean, parsed_number
 from allweather.cli.app import app, console, print_line
 from allweather.cli.files import read_file
-from allweather.cli.options import SharedOptions, with_study_options
+from allweather.cli.objective_options import (
+    DistanceOption,
+    LevelOption,
+    ObjectiveOption,
+    RadiusOption,
+    read_objective,
+)
+from allweather.cli.options import Known, SharedOptions, assigned, with_study_options
 from allweather.errors import InvalidInput, require
 from allweather.space.text import value
 from allweather.space.variables import Variable
@@ -23,9 +29,39 @@ from allweather.trials import Row, read_csv
 
 if TYPE_CHECKING:
     from allweather.engine.policy import Policy
+    from allweather.engine.recommendation import Recommendation
 
 MAX_CONTEXTS = 200
 """Contexts of one policy: each takes the time of a recommendation."""
+
+
+@app.command()
+@with_study_options
+def recommend(
+    shared: SharedOptions,
+    context: Known = None,
+    objective: ObjectiveOption = None,
+    distance: DistanceOption = None,
+    radius: RadiusOption = None,
+    level: LevelOption = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="X", help="also print how far each variable may be changed to lose at most X"),
+    ] = None,
+) -> None:
+    """Print the decision with the best objective under the current model.
+
+    The study's own objective, unless another one is given: by name (expectation, worst-case, ...), by the radius of a
+    worst shift of the contexts, by the level of a tail, or as a table with all settings, as in a spec:
+    --objective "{ name = 'mean-variance', penalty = 0.5 }".
+
+    Example: allweather recommend --radius 0.2
+    """
+    study = shared.study()
+    chosen = read_objective(study.spec.fields, objective, distance, radius, level)
+    known = assigned(context, study.space.variables, "--context")
+    best = study.recommend(objective=chosen, context=known, tolerance=tolerance)
+    shared.print(best.to_dict(), lambda: _print_recommendation(best))
 
 
 @app.command()
@@ -41,10 +77,10 @@ def policy(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="also draw it: ends in .png, .pdf, .svg or .html")
     ] = None,
-    objective: objective_options.ObjectiveOption = None,
-    distance: objective_options.DistanceOption = None,
-    radius: objective_options.RadiusOption = None,
-    level: objective_options.LevelOption = None,
+    objective: ObjectiveOption = None,
+    distance: DistanceOption = None,
+    radius: RadiusOption = None,
+    level: LevelOption = None,
 ) -> None:
     """Print the best decision for each of several contexts that are known before the decision.
 
@@ -54,17 +90,23 @@ def policy(
     """
     study = shared.study()
     require(variable is None or file is None, "policy", "have a variable or --contexts, not both", variable)
-    names = list(study.space.contexts)
+    names = list(study.space.variables if study.spec.controlled else study.space.contexts)
     named = variable in names or (variable is None and (file is not None or len(names) == 1))
     require(named, "policy VARIABLE", f"be a context: {', '.join(names) or 'there is none'}", variable or "none")
-    chosen = objective_options.read_objective(study.spec.fields, objective, distance, radius, level)
-    contexts = variable if file is None else _rows(file, study.space.contexts)
+    chosen = read_objective(study.spec.fields, objective, distance, radius, level)
+    contexts = variable if file is None else _rows(file, study.space.variables)
     found = study.policy(contexts, objective=chosen)
     if plot is not None:
         from allweather import plots
 
         plots.policy(study, contexts, chosen).save(plot)
     shared.print(found.to_dict(), lambda: _print_policy(found, plot))
+
+
+def _print_recommendation(best: Recommendation) -> None:
+    print_line(str(best))
+    if best.cost is not None:
+        print_line(f"Control {', '.join(best.control)} at a cost of {brief(best.cost)}; do not control the others.")
 
 
 def _rows(file: Path, variables: Mapping[str, Variable]) -> list[Row]:

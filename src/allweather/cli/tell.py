@@ -1,34 +1,23 @@
-"""`ask`, `tell`, `correct`, `add` and `recommend`: the loop of a study."""
+"""`tell`, `correct`, `add` and `observe`: what happened."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
-from allweather._utils.formatting import brief, clean, row
+from allweather._utils.formatting import numbers, row
 from allweather.cli.app import app, print_line
 from allweather.cli.files import read_file
-from allweather.cli.objective_options import (
-    DistanceOption,
-    LevelOption,
-    ObjectiveOption,
-    RadiusOption,
-    read_objective,
-)
-from allweather.cli.options import SharedOptions, with_study_options
-from allweather.cli.outcome_options import FailedOutcomes, read_errors, read_values
+from allweather.cli.options import SharedOptions, assigned, with_study_options
 from allweather.errors import InvalidInput, require
-from allweather.space.text import assignments, units_of
+from allweather.space.text import units_of
 from allweather.space.variables import Context, Variable
-from allweather.trials import Row, Trial, read_csv
+from allweather.trials import Trial, read_csv
 from allweather.trials.text import fields, outcome, still_missing
 from allweather.trials.trial import completed
-
-if TYPE_CHECKING:
-    from allweather.engine.recommendation import Recommendation
 
 
 def _whole(text: str) -> int:
@@ -57,46 +46,14 @@ StandardErrors = Annotated[
 Occasion = Annotated[
     str | None, typer.Option(metavar="NAME", help="a name or date that trials with the same context share")
 ]
-Known = Annotated[
-    list[str] | None, typer.Option("--context", metavar="NAME=VALUE", help="the context, if it is known (repeatable)")
+FailedOutcomes = Annotated[
+    list[str] | None,
+    typer.Option("--failed-outcome", metavar="NAME", help="one of several outcomes failed alone (repeatable)"),
 ]
 NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 """Makes typer read -1.5 as an outcome instead of an option."""
-MAX_TABLE = 100_000_000
+MAX_TABLE_CHARACTERS = 100_000_000
 """Characters of a table that is added."""
-
-
-@app.command()
-@with_study_options
-def ask(
-    shared: SharedOptions,
-    count: Annotated[int, typer.Option("-n", "--trials", min=1, max=1000, help="number of trials")] = 1,
-    context: Known = None,
-    same_context: Annotated[
-        bool, typer.Option("--same-context", help="the trials will share their context, as the runs of one day do")
-    ] = False,
-) -> None:
-    """Print the next decision to try.
-
-    Example: allweather ask -n 3
-    """
-    study = shared.study()
-    known = _assigned(context, study.space.contexts, "--context")
-    trials = study.ask(count, context=known, same_context=same_context)
-
-    def print_text() -> None:
-        units = units_of(study.space.variables)
-        for trial in trials:
-            chosen = trial.context or trial.partial or {}  # by a simulator's study, or known before
-            within = f" with {row(chosen, units)}" if chosen and chosen != known else ""
-            print_line(f"trial {trial.number}: {row(trial.decision, units)}{within}{_cost(trial)}")
-        decided = trials[0].context or trials[0].partial or {}
-        missing = [name for name in [*trials[0].left, *study.space.contexts] if name not in decided]
-        options = "".join(f" --context {clean(name)}=..." for name in dict.fromkeys(missing))
-        values = " ".join(f"{name}=..." for name in trials[0].results or ()) or "VALUE"
-        print_line(f"Then: allweather tell {trials[0].number} {values}{options}{shared.again}")
-
-    shared.print({"trials": [fields(trial) for trial in trials]}, print_text)
 
 
 @app.command(context_settings=NEGATIVE_NUMBERS)
@@ -118,12 +75,12 @@ def tell(
     """
     log = shared.log()
     variables, names = log.space_of(trial).variables, log.spec.outcome_names
-    realised = _assigned(decision, variables, "--decision")
+    realised = assigned(decision, variables, "--decision")
     told = log.tell(
         trial,
         read_values(values, names),
         sd=read_errors(sd, names),
-        context=_assigned(context, variables, "--context"),
+        context=assigned(context, variables, "--context"),
         decision=realised and completed(realised, log.trial(trial).decision),
         failed=failed_outcome or failed,
         occasion=occasion,
@@ -150,7 +107,7 @@ def correct(
     log = shared.log()
     variables, names = log.space_of(trial).variables, log.spec.outcome_names
     told = read_values(values, names)
-    observed, realised = _assigned(context, variables, "--context"), _assigned(decision, variables, "--decision")
+    observed, realised = assigned(context, variables, "--context"), assigned(decision, variables, "--decision")
     if withdraw:
         alone = not (told or observed or realised or sd or occasion)
         require(alone, "correct --withdraw", "be given alone", "a correction too")
@@ -198,9 +155,9 @@ def add(
     """
     log = shared.log()
     try:
-        lines = read_csv(read_file(file, MAX_TABLE))
+        lines = read_csv(read_file(file, MAX_TABLE_CHARACTERS))
         require(len(lines) > 0, f"add {file}", "have rows below its header", "no rows")
-        added = log.add(lines, left or [], columns=headers_of(column), blank=blank, occasion=occasion)  # type: ignore[arg-type]
+        added = log.add(lines, left or [], columns=_headers_of(column), blank=blank, occasion=occasion)  # type: ignore[arg-type]
     except InvalidInput as error:
         raise error.at(error.where.removeprefix("Study.add(table=...) ")).within(file.name) from None
     shared.print(
@@ -211,47 +168,70 @@ def add(
 
 @app.command()
 @with_study_options
-def recommend(
+def observe(
     shared: SharedOptions,
-    context: Known = None,
-    objective: ObjectiveOption = None,
-    distance: DistanceOption = None,
-    radius: RadiusOption = None,
-    level: LevelOption = None,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(metavar="X", help="also print how far each variable may be changed to lose at most X"),
+    file: Annotated[Path, typer.Argument(help="a CSV file with a column per context variable")],
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[=HEADER]", help="read this column, under the given header (repeatable)"),
     ] = None,
 ) -> None:
-    """Print the decision with the best objective under the current model.
+    """Report contexts that occurred without a trial, from which their distribution is learned: all rows, or none.
 
-    The study's own objective, unless another one is given: by name (expectation, worst-case, ...), by the radius of a
-    worst shift of the contexts, by the level of a tail, or as a table with all settings, as in a spec:
-    --objective "{ name = 'mean-variance', penalty = 0.5 }".
-
-    Example: allweather recommend --radius 0.2
+    In studies of a simulator it is learned from these alone. Example: allweather observe loads.csv --column load=kN
     """
-    study = shared.study()
-    chosen = read_objective(study.spec.fields, objective, distance, radius, level)
-    known = _assigned(context, study.space.contexts, "--context")
-    best = study.recommend(objective=chosen, context=known, tolerance=tolerance)
-    shared.print(best.to_dict(), lambda: _print_recommendation(best))
+    log = shared.log()
+    try:
+        lines = read_csv(read_file(file, MAX_TABLE_CHARACTERS))
+        require(len(lines) > 0, f"observe {file}", "have rows below its header", "no rows")
+        observed = log.observe_contexts(lines, columns=_headers_of(column))
+    except InvalidInput as error:
+        raise error.within(file.name) from None
+    shared.print({"observed": observed}, lambda: print_line(f"{observed} contexts observed"))
 
 
-def headers_of(given: list[str] | None) -> dict[str, str] | None:
+def _headers_of(given: list[str] | None) -> dict[str, str] | None:
     """Return headers by the names they are read under."""
     pairs = [each.partition("=") for each in given or []]
     return {name.strip(): header.strip() or name.strip() for name, _, header in pairs} or None
 
 
-def _assigned(pairs: list[str] | None, variables: Mapping[str, Variable], option: str) -> Row | None:
-    return assignments(pairs or [], variables, option) or None
+def read_values(given: list[str] | None, outcomes: Sequence[str], where: str = "VALUE") -> Any:
+    """Return the outcomes that were given: a list of numbers, or lists by name where there are several outcomes.
+
+    Args:
+        given: arguments such as `42.5`, or `yield=93.1`.
+        outcomes: the names of several outcomes; empty where there is one.
+        where: what errors call them.
+
+    Example:
+        >>> read_values(["42.5", "41"], [])
+        [42.5, 41.0]
+        >>> read_values(["yield=93.1", "purity=0.97"], ["yield", "purity"])
+        {'yield': [93.1], 'purity': [0.97]}
+    """
+    if not outcomes:
+        return numbers(given, where)
+    found: dict[str, list[float]] = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        named = bool(equals) and name in outcomes
+        require(named, where, f"be NAME=VALUE with a name among {', '.join(outcomes)}", text)
+        found.setdefault(name, []).extend(numbers([value], where) or [])
+    return found or None
 
 
-def _print_recommendation(best: Recommendation) -> None:
-    print_line(str(best))
-    if best.cost is not None:
-        print_line(f"Control {', '.join(best.control)} at a cost of {brief(best.cost)}; do not control the others.")
+def read_errors(given: list[str] | None, outcomes: Sequence[str]) -> Any:
+    """Return the standard errors, one for all repeated values or one each; by name where there are several outcomes.
+
+    Args:
+        given: arguments such as `0.1`, or `yield=0.1`.
+        outcomes: the names of several outcomes; empty where there is one.
+    """
+    found = read_values(given, outcomes, "--sd")
+    if isinstance(found, dict):
+        return {name: each[0] if len(each) == 1 else each for name, each in found.items()}
+    return found[0] if found is not None and len(found) == 1 else found
 
 
 def _print_trial(shared: SharedOptions, trial: Trial, variables: Mapping[str, Variable]) -> None:
@@ -262,12 +242,6 @@ def _print_trial(shared: SharedOptions, trial: Trial, variables: Mapping[str, Va
         uncertain = [name for name, each in variables.items() if isinstance(each, Context) or name in trial.left]
         text += f"; still missing: {', '.join(still_missing(trial, uncertain))}"
     shared.print({"trial": fields(trial)}, lambda: print_line(text))
-
-
-def _cost(trial: Trial) -> str:
-    if trial.cost is None:
-        return ""
-    return f" (cost {brief(trial.cost)}; not controlled: {', '.join(map(clean, trial.left)) or 'none'})"
 
 
 def _said_added(numbers: Sequence[int]) -> str:
