@@ -28,6 +28,7 @@ import scipy.stats
 from botorch.models import SingleTaskGP
 
 import allweather as aw
+from allweather.plots.report import write_report
 
 PAGE = Path(__file__).parents[1] / "docs" / "combinations.md"
 INITIAL, TRIALS = 2, 4
@@ -438,7 +439,7 @@ class Trying:
         if "check" in self:
             self.study.check("value" if "several objectives" in self or "limits" in self else None)
         if "report" in self:
-            aw.report.write_report(self.study, f"{self.folder}/report.html")
+            write_report(self.study, f"{self.folder}/report.html")
 
 
 def _space(**more: Any) -> aw.Space:

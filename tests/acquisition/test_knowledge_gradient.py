@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from botorch.models import SingleTaskGP
-from tests.acquisition.beliefs import GRID, belief, observations
+from tests.acquisition.beliefs import GRID, belief
 
 import allweather as aw
 from allweather import DRO, Expectation, InvalidInput, TotalVariation
 from allweather.acquisition.expected_maximum import expected_maximum
+from allweather.acquisition.optimize import Search
+from allweather.surrogates.botorch_model import ModelPosterior
 
 Z = torch.linspace(-9, 9, 20001, dtype=torch.float64)
 SHARES = torch.exp(-Z.square() / 2) / math.sqrt(2 * math.pi) * (Z[1] - Z[0])
@@ -144,10 +145,20 @@ def test_a_study_asks_by_it(surrogate):
     assert again.ask().decision == first.decision
 
 
-def test_a_surrogate_without_covariances_is_refused_by_name():
-    known = replace(belief(), surrogate=aw.BoTorch(SingleTaskGP).fit(observations()))
-    with pytest.raises(InvalidInput, match=r"KnowledgeGradient\(\).*use `GP\(\)`"):
-        aw.KnowledgeGradient().build(known)
+@pytest.mark.parametrize("objective", [Expectation(), aw.CVaR(0.3), DRO(TotalVariation(0.3))], ids=repr)
+def test_a_botorch_model_has_the_gains_of_the_same_gp(objective):
+    known = belief(objective)
+    same = replace(known, surrogate=ModelPosterior(known.surrogate.model(), 1))
+    generators = [torch.Generator().manual_seed(3) for _ in range(2)]
+    ours, theirs = (
+        aw.KnowledgeGradient().build(replace(each, generator=source))
+        for each, source in zip((known, same), generators, strict=True)
+    )
+    for one, other in ((ours, theirs), (ours.rough, theirs.rough)):
+        torch.testing.assert_close(other(GRID).exp(), one(GRID).exp(), rtol=1e-6, atol=1e-9)
+    search = Search(aw.Space(x=aw.Real(0, 1)).decisions, starts=3)
+    found = [search.best(score, torch.Generator().manual_seed(0)).decision for score in (ours, theirs)]
+    torch.testing.assert_close(*found, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("wrong", [{"contexts": 0}, {"decisions": 0.5}, {"nodes": -1}])

@@ -115,7 +115,7 @@ class MostInfluential(AmongLikely):
 
     The objective is replaced by its tangent at the posterior mean: for a worst case its weights are the worst
     distribution, so contexts are chosen where that distribution has mass and the outcome is uncertain. The reduction is
-    exact for Gaussian processes; other surrogates use weight times standard deviation.
+    exact for Gaussian processes, BoTorch models among them; for other models it is that of the best linear prediction.
 
     With `samples` the tangent is the mean of those at posterior samples of the function. Then the covariance of the
     objective and the outcome is that of the objective itself and not of a tangent (Stein's lemma), but for the noise of

@@ -14,6 +14,7 @@ from allweather.acquisition import Belief
 from allweather.engine.screening import highest, tangent_values
 from allweather.objectives import Expectation
 from allweather.surrogates import Posterior
+from allweather.surrogates.botorch_model import ModelField, ModelPosterior
 from allweather.surrogates.posteriors.field import ProductField
 from allweather.surrogates.posteriors.mixture import MixturePosterior
 from allweather.surrogates.posteriors.product import ProductPosterior
@@ -110,7 +111,7 @@ def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Gener
 def _means_after(belief: Belief, decisions: Tensor, point: Tensor, outcomes: Tensor) -> Tensor:
     """Posterior means (5, b, n) of decisions after each of the `possible_outcomes` of a trial at a point (1, d)."""
     field = belief.field
-    if isinstance(field, ProductField):  # means are linear in the outcome
+    if isinstance(field, ProductField | ModelField):  # means are linear in the outcome
         surprise = outcomes - outcomes[NODES // 2]
         return field.mean(decisions) + surprise[:, None, None] * field.reaction(decisions, point[0])
     points = belief.reference.points
@@ -125,6 +126,9 @@ def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor
     if isinstance(posterior, TransformedPosterior):
         transformed = possible_outcomes(posterior.inner, point, split)
         return None if transformed is None else posterior.back(transformed)
+    if isinstance(posterior, ModelPosterior):
+        mean = posterior.field(point[:, split:]).mean(point[:, :split])[0, 0]
+        return mean + posterior.outcome_sd(point) * torch.from_numpy(_NODES).to(mean.device)
     best = posterior.best if isinstance(posterior, MixturePosterior) else posterior
     if not isinstance(best, ProductPosterior):
         return None

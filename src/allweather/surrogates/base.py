@@ -91,7 +91,8 @@ class Field(ABC):
             weights: (n,) the same for all of them, or (M, n).
             contexts: (m, d_c) that the trial may meet.
         """
-        problem = f"needs covariances between outcomes, which `{type(self).__name__}` does not have: use `GP()`"
+        name = type(self).__name__
+        problem = f"needs covariances between outcomes, which `{name}` does not have: write its `step`, or use `GP()`"
         raise InvalidInput(problem, where="KnowledgeGradient()")
 
     def mean_bound(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor | None:
