@@ -90,11 +90,12 @@ def policy(
     """
     study = shared.study()
     require(variable is None or file is None, "policy", "have a variable or --contexts, not both", variable)
-    names = list(study.space.variables if study.spec.controlled else study.space.contexts)
+    variables = study.space.variables if study.spec.controlled else study.space.contexts
+    names = list(variables)
     named = variable in names or (variable is None and (file is not None or len(names) == 1))
     require(named, "policy VARIABLE", f"be a context: {', '.join(names) or 'there is none'}", variable or "none")
     chosen = read_objective(study.spec.fields, objective, distance, radius, level)
-    contexts = variable if file is None else _rows(file, study.space.variables)
+    contexts = variable if file is None else _rows(file, variables)
     found = study.policy(contexts, objective=chosen)
     if plot is not None:
         from allweather import plots
