@@ -188,7 +188,7 @@ class Transport(ABC):
     @cached_property
     def _distinct(self) -> bool:
         """Whether no two points are in the same place."""
-        return len(self.points.unique(dim=0)) == len(self.points)
+        return len(self.points) < 2 or len(self.points.unique(dim=0)) == len(self.points)
 
     @abstractmethod
     def _shortest(self) -> float:
