@@ -136,7 +136,7 @@ def require_number(value: Any, where: str, *, low: float = -math.inf, above: flo
     require(fits, where, requirement, value)
 
 
-MOST = 100_000
+MAX_COUNT = 100_000
 """Samples, features or draws of one part, at most: their matrices fill the memory before they gain accuracy."""
 
 
@@ -144,7 +144,7 @@ def require_count(value: Any, where: str, *, low: int = 0, high: int | None = No
     """Raise `InvalidInput` unless `value` is a whole number of at least `low` and, if given, at most `high`."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if high is not None and whole and value > high:
-        remedy = "more would take memory and time without gaining accuracy" if high == MOST else ""
+        remedy = "more would take memory and time without gaining accuracy" if high == MAX_COUNT else ""
         raise InvalidInput(where=where, requirement=f"be at most {high}", received=value, remedy=remedy)
     require(whole and value >= low, where, f"be a whole number, at least {low}", value)
 

@@ -6,7 +6,7 @@ import pytest
 
 from allweather import InvalidInput
 from allweather.storage import Conflict, Database, Event, Journal, StorageError, names
-from allweather.storage.journal import LARGEST
+from allweather.storage.journal import MAX_EVENT_CHARACTERS
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_only_what_matters_is_a_conflict(url):
 def test_all_events_of_a_call_are_written_or_none(url):
     journal = Journal.create(Database(url), "kiosk", {})
     with pytest.raises(StorageError, match="too long for a journal"):
-        journal.append(0, [some(), some(text="x" * (LARGEST + 1))])
+        journal.append(0, [some(), some(text="x" * (MAX_EVENT_CHARACTERS + 1))])
     with pytest.raises(ValueError, match="JSON compliant"):
         journal.append(0, [some(), some(value=float("nan"))])
     assert journal.read() == []

@@ -15,8 +15,8 @@ from allweather.storage.turns import locked
 
 
 def test_a_holder_that_never_lets_go_is_passed_by(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(turns, "LEASE", 0.1)
-    monkeypatch.setattr(turns, "NOTICE", 0.02)
+    monkeypatch.setattr(turns, "LEASE_SECONDS", 0.1)
+    monkeypatch.setattr(turns, "NOTICE_SECONDS", 0.02)
     url = f"sqlite:///{tmp_path}/study.db"
     study = aw.Study(SPACE, storage=url, name="kiosk")
     with caplog.at_level(logging.INFO, "allweather"), locked(tmp_path / "study.db.1.turn") as held:
@@ -50,14 +50,14 @@ def test_postgresql_keeps_the_order_of_those_who_wait(postgresql, monkeypatch):
 
 
 def test_a_holder_in_postgresql_is_passed_by(postgresql, monkeypatch, caplog):
-    monkeypatch.setattr(turns, "LEASE", 0.1)
+    monkeypatch.setattr(turns, "LEASE_SECONDS", 0.1)
     monkeypatch.setattr(database, "QUEUED", 0.1)
     with Database(postgresql).turn(8), Database(postgresql).turn(8):
         assert "deciding without a turn" in caplog.text
 
 
 def test_who_waits_too_long_for_many_others_is_told(monkeypatch):
-    monkeypatch.setattr(turns, "LIMIT", 0.05)
+    monkeypatch.setattr(turns, "MAX_WAIT_SECONDS", 0.05)
     names = iter(map(str, range(10_000)))
     with pytest.raises(StorageError, match="no turn to decide"), turns.take_turn(lambda: False, names.__next__, None):
         pass

@@ -6,7 +6,7 @@ import pytest
 from allweather import InvalidInput
 from allweather.surrogates import Hyperparameters
 from allweather.trials import Trial, outcomes, plain
-from allweather.trials.reported_values import LARGEST
+from allweather.trials.reported_values import MAX_OUTCOME
 
 PLANNED = Trial(3, {"order": 0.3})
 
@@ -118,7 +118,7 @@ def test_outcomes_are_one_number_or_several(given, read):
     assert outcomes(given) == read
 
 
-@pytest.mark.parametrize("wrong", [[], "3", None, True, [1.0, None], float("nan"), float("inf"), 10 * LARGEST])
+@pytest.mark.parametrize("wrong", [[], "3", None, True, [1.0, None], float("nan"), float("inf"), 10 * MAX_OUTCOME])
 def test_outcomes_that_are_none(wrong):
     with pytest.raises(InvalidInput, match=r"Study\.tell\(value=\.\.\.\)"):
         outcomes(wrong)

@@ -3,7 +3,7 @@ import pytest
 
 import allweather as aw
 from allweather.trials import History, Trial
-from allweather.trials.validation import PART, Validator
+from allweather.trials.validation import MAX_ROWS_PER_EVENT, Validator
 
 SPACE = aw.Space(order=aw.Real(0, 1), pots=aw.Integer(1, 5), demand=aw.Context(0, 10))
 PLAIN = Validator(SPACE, controlled=False)
@@ -64,9 +64,9 @@ def test_rows_from_before_are_numbered_after_the_trials_there_are():
     (event,) = PLAIN.added([row, row], ())(history)
     assert [trial.number for trial in event.parsed()] == [1, 2]
     assert not event.parsed()[0].asked
-    parts = PLAIN.added([row] * (2 * PART + 1), ())(history)
-    assert [len(part.parsed()) for part in parts] == [PART, PART, 1]
-    assert parts[-1].parsed()[0].number == 2 * PART + 1
+    parts = PLAIN.added([row] * (2 * MAX_ROWS_PER_EVENT + 1), ())(history)
+    assert [len(part.parsed()) for part in parts] == [MAX_ROWS_PER_EVENT, MAX_ROWS_PER_EVENT, 1]
+    assert parts[-1].parsed()[0].number == 2 * MAX_ROWS_PER_EVENT + 1
 
 
 def test_with_control_sets_rows_may_leave_variables_alone():

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Acquisition", "Belief", "HintedScore", "Score"]
 
-ROUGH = 128
+ROUGH_CONTEXTS = 128
 """So many contexts of each kind, likely and merely possible, tell decisions apart."""
-MANY = 1024
+MAX_SCORED_INCUMBENTS = 1024
 """Of more tried decisions, the objective is computed for a quarter as many, whose mean outcomes are best."""
 
 
@@ -73,7 +73,7 @@ class Belief:
 
     def rough(self) -> Belief | None:
         """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""
-        sampled = self.reference.sampled(ROUGH)
+        sampled = self.reference.sampled(ROUGH_CONTEXTS)
         if sampled is None:
             return None
         chosen, reference = sampled
@@ -119,10 +119,10 @@ class Belief:
             tried = tried[allowed] if bool(allowed.any()) else tried.clamp(0, 1).unique(dim=0)
         if len(tried) <= count:
             return tried
-        if len(tried) > MANY:  # those with the best mean outcomes, which are cheap to compute
+        if len(tried) > MAX_SCORED_INCUMBENTS:  # those with the best mean outcomes, which are cheap to compute
             with torch.no_grad():
                 means = [self.field.combination_mean(block, self.reference.weights) for block in tried.split(256)]
-            tried = tried[torch.cat(means).argsort(descending=True)[: MANY // 4]]
+            tried = tried[torch.cat(means).argsort(descending=True)[: MAX_SCORED_INCUMBENTS // 4]]
         with torch.no_grad():
             expected = torch.cat([self.expected(block) for block in tried.split(64)])
         return tried[expected.argsort(descending=True)[:count]]

@@ -13,14 +13,14 @@ from torch import Tensor
 from allweather._utils.registry import Named
 from allweather.acquisition.base import Belief
 from allweather.acquisition.expected_maximum import expected_maximum
-from allweather.errors import MOST, require, require_count, require_number
+from allweather.errors import MAX_COUNT, require, require_count, require_number
 from allweather.objectives import Expectation
 from allweather.space import Box, Space
 from allweather.space.variables import Variable
 
-CANDIDATES, OTHERS = 96, 8
+CANDIDATE_CONTEXTS, OTHER_DRAWS = 96, 8
 """Contexts that are compared where some variables are chosen, and draws of the others."""
-FEW = 8
+MAX_SLOW_SAMPLES = 8
 """Samples, at most, where worst cases take long."""
 
 
@@ -137,8 +137,8 @@ class MostInfluential(AmongLikely):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_count(self.drawn, "MostInfluential(drawn=...)", high=MOST)
-        require_count(self.samples, "MostInfluential(samples=...)", high=MOST)
+        require_count(self.drawn, "MostInfluential(drawn=...)", high=MAX_COUNT)
+        require_count(self.samples, "MostInfluential(samples=...)", high=MAX_COUNT)
 
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return the point where one outcome explains most of the objective's variance."""
@@ -155,7 +155,7 @@ class MostInfluential(AmongLikely):
         """Weights (1, n) of the tangent."""
         points = belief.reference.points
         if self.samples and not isinstance(belief.objective, Expectation):
-            count = min(self.samples, FEW) if belief.objective.slow else self.samples
+            count = min(self.samples, MAX_SLOW_SAMPLES) if belief.objective.slow else self.samples
             drawn = belief.surrogate.draws(decision[None], points, count, belief.generator)[:, 0]
             return belief.objective.tangent(drawn, belief.reference).nan_to_num(0.0, 0.0, 0.0).mean(0, keepdim=True)
         weights = belief.weights(decision[None])
@@ -256,9 +256,11 @@ class ChooseOnly(ContextRule):
     def choose(self, belief: Belief, decision: Tensor) -> Tensor:
         """Return a point whose chosen variables are worth most, on average over the others."""
         points, weights = belief.reference
-        drawn = torch.multinomial(weights, CANDIDATES + OTHERS, replacement=True, generator=belief.generator)
-        among: Tensor = drawn[OTHERS:].unique()
-        others = points[drawn[:OTHERS]]
+        drawn = torch.multinomial(
+            weights, CANDIDATE_CONTEXTS + OTHER_DRAWS, replacement=True, generator=belief.generator
+        )
+        among: Tensor = drawn[OTHER_DRAWS:].unique()
+        others = points[drawn[:OTHER_DRAWS]]
         with torch.no_grad():
             mixed = torch.where(self._columns(), points[among][:, None], others)  # (m, k, d_c)
             found = self.rule.scores(belief, decision, mixed.flatten(0, 1))

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
-from allweather.errors import MOST, require, require_count
+from allweather.errors import MAX_COUNT, require, require_count
 from allweather.objectives import Band
 
-INCUMBENTS = 16
-BLOCK = 64
+MAX_INCUMBENTS = 16
+BLOCK_OBSERVATIONS = 64
 """Observations at which samples are evaluated at a time."""
 
 
@@ -37,8 +37,8 @@ class ExpectedImprovement(Acquisition):
     of the function at the data (subsets, App. C.2; errata E48)."""
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "ExpectedImprovement(samples=...)", low=1, high=MOST)
-        require_count(self.features, "ExpectedImprovement(features=...)", low=1, high=MOST)
+        require_count(self.samples, "ExpectedImprovement(samples=...)", low=1, high=MAX_COUNT)
+        require_count(self.features, "ExpectedImprovement(features=...)", low=1, high=MAX_COUNT)
         known = self.best in ("decisions", "data")
         require(known, "ExpectedImprovement(best=...)", "be 'decisions' or 'data'", self.best)
 
@@ -56,7 +56,7 @@ class ExpectedImprovement(Acquisition):
         return list(scores)
 
     def _gain(self, belief: Belief) -> _Gain:
-        tried = belief.incumbents(INCUMBENTS) if self.best == "decisions" else None
+        tried = belief.incumbents(MAX_INCUMBENTS) if self.best == "decisions" else None
         score = _Gain(belief, tried, self.samples, self.features)
         score.rough = _Gain(belief.rough() or belief, tried, -(-self.samples // 4), self.features)
         return score
@@ -92,7 +92,7 @@ class _Gain(HintedScore):
 def _at_data(belief: Belief, samples: int, features: int, state: Tensor) -> Tensor:
     """The values (samples, t) of the sampled functions at the observations; `state` is the generator's before them."""
     seen, parts = belief.observations, []
-    for x, c in zip(seen.decisions.split(BLOCK), seen.contexts.split(BLOCK), strict=True):
+    for x, c in zip(seen.decisions.split(BLOCK_OBSERVATIONS), seen.contexts.split(BLOCK_OBSERVATIONS), strict=True):
         again = torch.Generator().set_state(state)
         values = belief.surrogate.paths(c, samples, again, features)(x)  # (samples, m, m)
         parts.append(values.diagonal(dim1=-2, dim2=-1))

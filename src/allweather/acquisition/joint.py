@@ -27,11 +27,11 @@ from allweather.acquisition.limits import Limit, believed_feasible, typical_spre
 from allweather.acquisition.optimize.scores import hinted
 from allweather.acquisition.scalarisation import chebyshev, objective_units, random_weights
 
-STRENGTH = 10.0
+PENALTY_STRENGTH = 10.0
 """What staying behind a limit by one spread of its outcome costs, in spreads of the objective."""
-OPTIMISM = 1.0
+LIMIT_OPTIMISM = 1.0
 """Standard deviations that limits may be broken by where the acquisition has no bound of its own."""
-SOFT = 0.02
+PENALTY_SOFTNESS = 0.02
 """The penalty begins this far before the limit, in spreads of the outcome."""
 
 
@@ -129,7 +129,7 @@ def _combined(acquisition: Acquisition, belief: JointBelief, scores: list[Score]
         return score if belief.cautious is None else penalised(score, limits, 1.0, belief.width)
     if not acquisition.bounds_objective:
         wanted, unit = _in_own_units(scores, belief, tried)
-        return penalised(wanted, limits, unit, -OPTIMISM if belief.cautious is None else belief.width)
+        return penalised(wanted, limits, unit, -LIMIT_OPTIMISM if belief.cautious is None else belief.width)
     wanted, unit = scalarised(scores, belief, tried)
     if belief.cautious is not None:
         return penalised(wanted, limits, unit, belief.width)
@@ -265,7 +265,7 @@ def _penalty(bounds: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | floa
     if not limits:
         return 0.0
     short = [(limit.level - bound) / limit.spread for bound, limit in zip(bounds, limits, strict=True)]
-    return STRENGTH * SOFT * softplus(torch.stack(short) / SOFT).sum(0)
+    return PENALTY_STRENGTH * PENALTY_SOFTNESS * softplus(torch.stack(short) / PENALTY_SOFTNESS).sum(0)
 
 
 def _restricted(belief: Belief, decisions: Tensor) -> Belief:

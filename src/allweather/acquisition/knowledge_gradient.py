@@ -18,7 +18,7 @@ from allweather.objectives import Expectation
 
 ROUGH_CONTEXTS, ROUGH_DECISIONS = 4, 24
 """Coming contexts, and decisions compared, of the rough score."""
-COMPARED = 12
+MAX_QUADRATURE_DECISIONS = 12
 """Decisions compared where the objective is computed at nodes."""
 
 
@@ -61,7 +61,7 @@ class KnowledgeGradient(Acquisition):
         tangents = isinstance(belief.objective, Expectation) or belief.objective.slow or not self.nodes
         score: StepGain | QuadratureGain = StepGain(belief, self.decisions, self.contexts)
         if not tangents:
-            score = QuadratureGain(belief, min(self.decisions, COMPARED), self.contexts, self.nodes)
+            score = QuadratureGain(belief, min(self.decisions, MAX_QUADRATURE_DECISIONS), self.contexts, self.nodes)
         score.rough = StepGain(belief, ROUGH_DECISIONS, ROUGH_CONTEXTS)
         return score
 

@@ -13,7 +13,7 @@ from allweather.errors import require_number
 from allweather.objectives import VaR
 from allweather.schedules import Schedule, as_schedule
 
-LEVELS = 16
+TAIL_LEVELS = 16
 """Levels of the tail that are compared."""
 
 
@@ -77,7 +77,7 @@ class LacingTail(LacingValue):
         level = getattr(belief.objective, "level", None)
         if level is None:
             return super().bounds(belief, low, high)
-        tail = [VaR(level * (place + 1) / LEVELS) for place in range(LEVELS)]
+        tail = [VaR(level * (place + 1) / TAIL_LEVELS) for place in range(TAIL_LEVELS)]
         worst, best = (torch.stack([risk(each, belief.reference)[0] for risk in tail]) for each in (low, high))
         widest = (best - worst).argmax()
         return worst[widest], best[widest]

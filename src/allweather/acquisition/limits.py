@@ -13,16 +13,16 @@ from allweather.acquisition.base import Belief
 from allweather.objectives import Band, Expectation
 from allweather.surrogates import Moments, Paths
 
-SAMPLES, FEATURES = 64, 256
+MOMENT_SAMPLES, FEATURES = 64, 256
 """Sampled functions where the posterior of an objective has no closed form, and the random cosines of each."""
-UNIT = 0.2
+PROBABILITY_UNIT = 0.2
 """What counts as one unit of a probability."""
 
 
 def typical_spread(belief: Belief) -> float:
     """What differences between objectives are measured in: the spread of the outcomes, or a share of a probability."""
     if not belief.objective.signed:
-        return UNIT
+        return PROBABILITY_UNIT
     values = belief.observations.values
     return max(float(values.std(correction=0)), 1e-6 * float(values.abs().max()), 1e-12)
 
@@ -67,7 +67,7 @@ class Limit:
     @cached_property
     def _paths(self) -> Paths:
         generator = Generator().manual_seed(self.belief.generator.initial_seed() % 2**62)
-        return self.belief.surrogate.paths(self._few.reference.points, SAMPLES, generator, FEATURES)
+        return self.belief.surrogate.paths(self._few.reference.points, MOMENT_SAMPLES, generator, FEATURES)
 
     @cached_property
     def _few(self) -> Belief:

@@ -11,15 +11,15 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.acquisition.joint import OPTIMISM, JointBelief, likely_feasible, penalised
+from allweather.acquisition.joint import LIMIT_OPTIMISM, JointBelief, likely_feasible, penalised
 from allweather.acquisition.limits import believed_feasible
 from allweather.acquisition.scalarisation import chebyshev, random_weights, reference_corner
-from allweather.errors import MOST, InvalidInput, require, require_count, require_number
+from allweather.errors import MAX_COUNT, InvalidInput, require, require_count, require_number
 from allweather.objectives import VaR
 
 FEATURES = 256
 """Random cosines of each sample's prior part."""
-SMOOTH = 1e-4
+SMOOTHING = 1e-4
 """The improvement begins this softly, in units of the scalarisation."""
 
 
@@ -50,7 +50,7 @@ class MARS(Acquisition):
     def __post_init__(self) -> None:
         require_number(self.level, "MARS(level=...)", above=0)
         require(self.level < 1, "MARS(level=...)", "be below 1", self.level)
-        require_count(self.samples, "MARS(samples=...)", low=2, high=MOST)
+        require_count(self.samples, "MARS(samples=...)", low=2, high=MAX_COUNT)
         if self.reference_point is not None:
             object.__setattr__(self, "reference_point", tuple(float(each) for each in self.reference_point))
 
@@ -65,7 +65,7 @@ class MARS(Acquisition):
         found = believed_feasible(belief.limits, tried)
         if not bool(found.any()):
             return likely_feasible(belief.limits)
-        width = -OPTIMISM if belief.cautious is None else belief.width
+        width = -LIMIT_OPTIMISM if belief.cautious is None else belief.width
         return penalised(self.improvement(belief.objectives, tried[found]), belief.limits, 1.0, width)
 
     def improvement(self, beliefs: Sequence[Belief], tried: Tensor) -> Score:
@@ -91,7 +91,7 @@ class MARS(Acquisition):
             best = torch.cat([values(block) for block in tried.split(64)], 1).amax(1)
 
         def improvement(decisions: Tensor) -> Tensor:
-            gained = softplus((values(decisions) - best[:, None]) / SMOOTH)
-            return (SMOOTH * gained.mean(0) + 1e-30).log()
+            gained = softplus((values(decisions) - best[:, None]) / SMOOTHING)
+            return (SMOOTHING * gained.mean(0) + 1e-30).log()
 
         return improvement

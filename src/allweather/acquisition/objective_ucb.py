@@ -11,7 +11,7 @@ from torch import Tensor
 
 from allweather._utils.tensors import with_gradient
 from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
-from allweather.errors import MOST, require, require_count, require_number
+from allweather.errors import MAX_COUNT, require, require_count, require_number
 from allweather.objectives import Band, Expectation
 from allweather.schedules import Schedule, as_schedule
 
@@ -47,7 +47,7 @@ class ObjectiveUCB(Acquisition):
     def __post_init__(self) -> None:
         if not callable(self.width):
             require_number(self.width, "ObjectiveUCB(width=...)", low=0)
-        require_count(self.samples, "ObjectiveUCB(samples=...)", low=2, high=MOST)
+        require_count(self.samples, "ObjectiveUCB(samples=...)", low=2, high=MAX_COUNT)
 
     def build(self, belief: Belief) -> Score:
         """The bound that the objective allows for."""

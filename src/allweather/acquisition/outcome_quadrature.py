@@ -15,9 +15,9 @@ from allweather.acquisition.expected_maximum import expected_maximum
 if TYPE_CHECKING:
     from allweather.acquisition.knowledge_gradient import StepGain
 
-FEW = 16
+QUADRATURE_CONTEXTS = 16
 """Contexts that stand for all, where there are more than twice as many."""
-FAR = 4.0
+LAST_BIN_START = 4.0
 """Where the last node's bin begins, in standard deviations."""
 
 
@@ -38,7 +38,7 @@ class QuadratureGain(HintedScore):
 
     def __init__(self, belief: Belief, decisions: int, contexts: int, nodes: int) -> None:
         compared = belief.incumbents(decisions) if belief.compared is None else belief.compared[:decisions]
-        self._belief, sampled = belief, belief.reference.sampled(FEW)
+        self._belief, sampled = belief, belief.reference.sampled(QUADRATURE_CONTEXTS)
         self._reference = belief.reference if sampled is None else sampled[1]
         self._field = belief.field if sampled is None else belief.field.rough(sampled[0])
         self._nodes, self._shares = (each.to(self._reference.points.device) for each in outcome_nodes(nodes))
@@ -90,7 +90,7 @@ def outcome_nodes(count: int) -> tuple[Tensor, Tensor]:
         >>> abs(round(float(nodes @ shares), 12)), round(float(shares.sum()), 12)
         (0.0, 1.0)
     """
-    edges = torch.linspace(-FAR, FAR, max(count - 1, 1), dtype=torch.float64)
+    edges = torch.linspace(-LAST_BIN_START, LAST_BIN_START, max(count - 1, 1), dtype=torch.float64)
     ends = torch.tensor([math.inf], dtype=torch.float64)
     edges = torch.cat([-ends, edges, ends])
     density = torch.exp(-edges.square() / 2) / math.sqrt(2 * math.pi)

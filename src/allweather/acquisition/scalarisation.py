@@ -10,9 +10,9 @@ from torch import Generator, Tensor
 from allweather.acquisition.base import Belief
 from allweather.acquisition.limits import typical_spread
 
-MARGIN = 0.1
+CORNER_MARGIN = 0.1
 """How far below the trade-offs the reference point of MARS lies, in units of their range."""
-SHARE = 0.05
+SUM_WEIGHT = 0.05
 """The weight of the sum in the augmented Chebyshev scalarisation."""
 
 
@@ -24,7 +24,7 @@ def chebyshev(columns: Tensor, weights: Tensor) -> Tensor:
         1
     """
     weighted = columns * weights
-    return weighted.amin(-1) + SHARE * weighted.sum(-1)
+    return weighted.amin(-1) + SUM_WEIGHT * weighted.sum(-1)
 
 
 def random_weights(count: int, generator: Generator) -> Tensor:
@@ -53,7 +53,7 @@ def reference_corner(
         corner = found.new_tensor(list(given))
         return corner, torch.maximum(kept.amax(1) - corner, 0.1 * (found.amax(1) - found.amin(1)) + least)
     ranges = torch.maximum(kept.amax(1) - kept.amin(1), least)
-    return kept.amin(1) - MARGIN * ranges, ranges
+    return kept.amin(1) - CORNER_MARGIN * ranges, ranges
 
 
 def _expected(objectives: Sequence[Belief], decisions: Tensor) -> Tensor:

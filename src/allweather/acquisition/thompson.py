@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
-from allweather.errors import MOST, require_count
+from allweather.errors import MAX_COUNT, require_count
 from allweather.objectives import Band
 from allweather.surrogates import Paths
 
@@ -25,7 +25,7 @@ class Thompson(Acquisition):
     """Random cosines that make the prior's sample."""
 
     def __post_init__(self) -> None:
-        require_count(self.features, "Thompson(features=...)", low=1, high=MOST)
+        require_count(self.features, "Thompson(features=...)", low=1, high=MAX_COUNT)
 
     def build(self, belief: Belief) -> Score:
         """The sampled function's objective."""
@@ -72,7 +72,7 @@ class FourierThompson(Thompson):
     """
 
     def __post_init__(self) -> None:
-        require_count(self.features, "FourierThompson(features=...)", low=1, high=MOST)
+        require_count(self.features, "FourierThompson(features=...)", low=1, high=MAX_COUNT)
 
     def _path(self, belief: Belief) -> Paths:
         points = belief.reference.points

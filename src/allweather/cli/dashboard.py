@@ -89,12 +89,12 @@ def _users(file: Path | None) -> tuple[User, ...]:
     """Read the users of a file: `ada = { token = "...", access = "full" }`, or `access = "read"`."""
     from allweather.dashboard.auth import User
     from allweather.serialization.checks import TABLE, WORD, below, read
-    from allweather.serialization.toml import LARGEST, parse_toml
+    from allweather.serialization.toml import MAX_FILE_CHARACTERS, parse_toml
 
     if file is None:
         return ()
     users = []
-    for name, table in parse_toml(read_file(file, LARGEST), file.name).items():
+    for name, table in parse_toml(read_file(file, MAX_FILE_CHARACTERS), file.name).items():
         where = below(file.name, name)
         read({name: table}, file.name, {name: TABLE})
         read(table, where, {"token": WORD}, {"access": WORD})

@@ -13,7 +13,7 @@ from allweather.cli.files import read_file, write_new_file
 from allweather.cli.options import DEFAULT_STORAGE, SharedOptions, study_options, with_study_options
 from allweather.cli.prompts import prompt_spec
 from allweather.errors import InvalidInput, require
-from allweather.serialization.toml import LARGEST, to_toml
+from allweather.serialization.toml import MAX_FILE_CHARACTERS, to_toml
 from allweather.storage.memory import require_name
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def init(
         require(interactive(), "init [FILE]", "name a TOML file where standard input is not a terminal", "no file name")
         spec, file = _prompted()
     else:
-        spec = Spec.from_toml(read_file(file, LARGEST), file.name)
+        spec = Spec.from_toml(read_file(file, MAX_FILE_CHARACTERS), file.name)
     name = shared.study_name or spec.name or file.stem
     url = shared.storage or spec.storage or DEFAULT_STORAGE
     require_name(name)

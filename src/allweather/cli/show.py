@@ -20,7 +20,7 @@ from allweather.trials.text import fields, outcome
 if TYPE_CHECKING:
     from allweather.study import StudyLog
 
-LAST = 20
+MAX_SHOWN_TRIALS = 20
 """Trials that are shown without `--all`."""
 
 
@@ -28,7 +28,9 @@ LAST = 20
 @with_study_options
 def show(
     shared: SharedOptions,
-    everything: Annotated[bool, typer.Option("--all", help=f"all trials instead of the last {LAST}")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help=f"all trials instead of the last {MAX_SHOWN_TRIALS}")
+    ] = False,
 ) -> None:
     """Show a study: its variables, the number of trials, and their results.
 
@@ -44,7 +46,7 @@ def show(
         "spec": log.spec.to_dict(),
         "trials": [fields(trial) for trial in trials],
     }
-    shared.print(document, lambda: _print_study(log, trials if everything else trials[-LAST:]))
+    shared.print(document, lambda: _print_study(log, trials if everything else trials[-MAX_SHOWN_TRIALS:]))
 
 
 def _print_study(log: StudyLog, trials: tuple[Trial, ...]) -> None:

@@ -18,7 +18,7 @@ from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput, is_number, require
 from allweather.trials import Trial
 
-TAIL = 64_000
+MAX_KEPT_OUTPUT = 64_000
 """Bytes at the end of a command's output that are read."""
 ANSWER_KEYS = ("value", "context", "decision", "failed")
 NOT_FOUND = (126, 127, 9009)
@@ -200,7 +200,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _tail(file: IO[bytes]) -> str:
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - TAIL))
+    file.seek(max(0, size - MAX_KEPT_OUTPUT))
     return file.read().decode(errors="replace")
 
 

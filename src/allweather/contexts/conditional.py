@@ -8,7 +8,7 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.contexts.base import ContextModel, Reference, seen
-from allweather.contexts.learned import EQUAL, LearnedModel, dirichlet, reweighted
+from allweather.contexts.learned import EQUAL_TOLERANCE, LearnedModel, dirichlet, reweighted
 from allweather.errors import require
 from allweather.space import Box, Context, Real
 
@@ -80,13 +80,13 @@ class Conditional(ContextModel):
         given = self.known.isfinite()
         apart = (points - torch.where(given, self.known, 0.0))[:, given]
         smooth = self.smooth[given]
-        same = (apart[:, ~smooth].abs() <= EQUAL).all(-1)
-        exact = same & (apart.abs() <= EQUAL).all(-1)
+        same = (apart[:, ~smooth].abs() <= EQUAL_TOLERANCE).all(-1)
+        exact = same & (apart.abs() <= EQUAL_TOLERANCE).all(-1)
         if bool((weights[exact] > 0).any()):
             return exact.to(torch.float64)
         real = points[:, given][:, smooth]
         mean = (weights[:, None] * real).sum(0)
-        spread = (weights[:, None] * (real - mean).square()).sum(0).sqrt().clamp_min(EQUAL)
+        spread = (weights[:, None] * (real - mean).square()).sum(0).sqrt().clamp_min(EQUAL_TOLERANCE)
         width = spread * float(weights.square().sum()) ** 0.2  # as wide as for so many draws
         near: Tensor = (-0.5 * (apart[:, smooth] / width).square().sum(-1)).exp()
         return same * near

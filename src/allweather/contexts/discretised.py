@@ -10,7 +10,7 @@ from torch import Generator, Tensor
 
 from allweather.contexts.base import Reference, seen
 from allweather.contexts.learned import LearnedModel, point_masses
-from allweather.errors import MOST, require_count
+from allweather.errors import MAX_COUNT, require_count
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Discretised(LearnedModel):
     """Whether intervals account for how few contexts the law is learned from."""
 
     def __post_init__(self) -> None:
-        require_count(self.size, "Discretised(size=...)", low=2, high=MOST)
+        require_count(self.size, "Discretised(size=...)", low=2, high=MAX_COUNT)
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The grid, weighted by how often each point was nearest."""

@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 
 from allweather.contexts.base import Reference, seen, with_unseen
 from allweather.contexts.learned import LearnedModel, point_masses
-from allweather.errors import MOST, require_count, require_number
+from allweather.errors import MAX_COUNT, require_count, require_number
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Empirical(LearnedModel):
     """Whether intervals account for how few contexts the law is learned from."""
 
     def __post_init__(self) -> None:
-        require_count(self.unseen, "Empirical(unseen=...)", high=MOST)
+        require_count(self.unseen, "Empirical(unseen=...)", high=MAX_COUNT)
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The distinct contexts, weighted by how often each was seen."""
@@ -59,7 +59,7 @@ class Drifting(LearnedModel):
 
     def __post_init__(self) -> None:
         require_number(self.half_life, "Drifting(half_life=...)", above=0)
-        require_count(self.unseen, "Drifting(unseen=...)", high=MOST)
+        require_count(self.unseen, "Drifting(unseen=...)", high=MAX_COUNT)
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The distinct contexts, weighted by how recently each was seen."""

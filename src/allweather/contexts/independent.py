@@ -14,7 +14,7 @@ from allweather.contexts.known import Known
 from allweather.errors import require
 from allweather.space import Box
 
-SAMPLES = 1024
+MAX_JOINT_POINTS = 1024
 """Points of the joint reference; where fewer combinations exist, all of them."""
 
 
@@ -67,15 +67,15 @@ class Independent(ContextModel):
         """All combinations of the variables' points, or as many as there may be, spread evenly by weight."""
         parts = [model.reference(columns, step, generator) for model, columns in self.split(contexts)]
         sizes = [len(part.points) for part in parts]
-        if torch.tensor(sizes).prod() <= SAMPLES:
+        if torch.tensor(sizes).prod() <= MAX_JOINT_POINTS:
             rows = torch.cartesian_prod(*[torch.arange(size) for size in sizes]).reshape(-1, len(parts))
             chosen = [part.weights[rows[:, place]] for place, part in enumerate(parts)]
             weights = torch.stack(chosen).prod(0)
         else:
-            uniform = sobol(SAMPLES, len(parts), generator)
+            uniform = sobol(MAX_JOINT_POINTS, len(parts), generator)
             columns = [_quantiles(part.weights, uniform[:, place]) for place, part in enumerate(parts)]
             rows = torch.stack(columns, 1)
-            weights = torch.full((SAMPLES,), 1 / SAMPLES, dtype=torch.float64)
+            weights = torch.full((MAX_JOINT_POINTS,), 1 / MAX_JOINT_POINTS, dtype=torch.float64)
         points = torch.cat([part.points[rows[:, place]] for place, part in enumerate(parts)], 1)
         return Reference(points, weights)
 

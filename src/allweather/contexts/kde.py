@@ -11,8 +11,8 @@ from torch import Generator, Tensor
 
 from allweather.contexts.base import Reference, seen, sobol, with_unseen
 from allweather.contexts.empirical import merged
-from allweather.contexts.learned import EQUAL, LearnedModel, point_masses
-from allweather.errors import MOST, require, require_count, require_number
+from allweather.contexts.learned import EQUAL_TOLERANCE, LearnedModel, point_masses
+from allweather.errors import MAX_COUNT, require, require_count, require_number
 from allweather.space import Box, Context, Real
 
 
@@ -49,8 +49,8 @@ class KDE(LearnedModel):
     box: Box | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "KDE(samples=...)", low=1, high=MOST)
-        require_count(self.unseen, "KDE(unseen=...)", high=MOST)
+        require_count(self.samples, "KDE(samples=...)", low=1, high=MAX_COUNT)
+        require_count(self.unseen, "KDE(unseen=...)", high=MAX_COUNT)
         require(self.bounds in ("reflect", "clip"), "KDE(bounds=...)", "be 'reflect' or 'clip'", self.bounds)
         if self.bandwidth not in (None, "silverman"):
             require_number(self.bandwidth, "KDE(bandwidth=...)", above=0)
@@ -110,7 +110,7 @@ class KDE(LearnedModel):
 
     def _log_kernel(self, contexts: Tensor, points: Tensor, columns: Tensor) -> Tensor:
         width = self.bandwidths(contexts)
-        smoothed = (width > EQUAL) & columns  # equal numbers may deviate from their mean by rounding
+        smoothed = (width > EQUAL_TOLERANCE) & columns  # equal numbers may deviate from their mean by rounding
         kept = columns & ~smoothed
         total = point_masses(contexts[:, kept], points[:, kept])
         kernel = _log_clipped if self.bounds == "clip" else _log_reflected

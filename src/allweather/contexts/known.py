@@ -13,7 +13,7 @@ from torch import Generator, Tensor
 
 from allweather._utils.tensors import as_tensor
 from allweather.contexts.base import ContextModel, Reference, sobol, with_unseen
-from allweather.errors import MOST, InvalidInput, is_number, require, require_count, require_number
+from allweather.errors import MAX_COUNT, InvalidInput, is_number, require, require_count, require_number
 from allweather.space import Box, Choice, Context, Integer, Real
 from allweather.space.variables import Value, Variable
 
@@ -47,8 +47,8 @@ class Known(ContextModel):
     box: Box | None = None
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "Known(samples=...)", low=1, high=MOST)
-        require_count(self.unseen, "Known(unseen=...)", high=MOST)
+        require_count(self.samples, "Known(samples=...)", low=1, high=MAX_COUNT)
+        require_count(self.unseen, "Known(unseen=...)", high=MAX_COUNT)
         if isinstance(self.law, Mapping):
             laws = {name: Shares.of(law) if isinstance(law, Mapping) else law for name, law in self.law.items()}
             object.__setattr__(self, "law", laws)

@@ -15,7 +15,7 @@ from torch import Generator, Tensor
 
 from allweather.contexts.base import ContextModel, Reference, seen
 
-EQUAL = 1e-9
+EQUAL_TOLERANCE = 1e-9
 """Encoded values that are closer are the same."""
 
 
@@ -52,7 +52,7 @@ class LearnedModel(ContextModel):
             smooth: (d_c,) which columns are those of real variables.
             exact: whether point masses stay point masses.
         """
-        blurred = columns & smooth & (contexts.std(0, correction=0) > EQUAL) & (not exact)
+        blurred = columns & smooth & (contexts.std(0, correction=0) > EQUAL_TOLERANCE) & (not exact)
         kept = columns & ~blurred
         total = point_masses(self.component_points(contexts)[:, kept], points[:, kept])
         width = 1.06 * contexts.std(0, correction=0) * len(contexts) ** -0.2
@@ -126,5 +126,5 @@ def point_masses(contexts: Tensor, points: Tensor) -> Tensor:
     """Log mass (t, n) at points (n, d_c) of components that are point masses at contexts (t, d_c)."""
     equal = torch.ones(len(contexts), len(points), dtype=torch.bool)
     for seen_column, column in zip(contexts.unbind(1), points.unbind(1), strict=True):
-        equal &= (seen_column[:, None] - column).abs() <= EQUAL
+        equal &= (seen_column[:, None] - column).abs() <= EQUAL_TOLERANCE
     return torch.zeros(equal.shape, dtype=torch.float64).masked_fill(~equal, -torch.inf)

@@ -8,8 +8,8 @@ import torch
 from torch import Generator, Tensor
 
 from allweather.contexts.base import ContextModel, Reference, seen, sobol
-from allweather.contexts.learned import EQUAL, dirichlet
-from allweather.errors import MOST, require_count
+from allweather.contexts.learned import EQUAL_TOLERANCE, dirichlet
+from allweather.errors import MAX_COUNT, require_count
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Uniform(ContextModel):
     samples: int = 1024
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "Uniform(samples=...)", low=1, high=MOST)
+        require_count(self.samples, "Uniform(samples=...)", low=1, high=MAX_COUNT)
 
     @property
     def independent(self) -> bool:
@@ -54,7 +54,7 @@ class MeanBox(ContextModel):
     """Whether intervals account for how few contexts the box is learned from."""
 
     def __post_init__(self) -> None:
-        require_count(self.samples, "MeanBox(samples=...)", low=1, high=MOST)
+        require_count(self.samples, "MeanBox(samples=...)", low=1, high=MAX_COUNT)
 
     @property
     def independent(self) -> bool:
@@ -77,7 +77,7 @@ class MeanBox(ContextModel):
         middle = weights @ contexts  # (count, d_c)
         half = (weights @ contexts.square() - middle.square()).clamp_min(0).sqrt()
         outside = ((reference.points - middle[:, None, :]).abs() - half[:, None, :]).amax(-1)
-        inside = outside <= outside.amin(-1, keepdim=True).clamp_min(0) + EQUAL
+        inside = outside <= outside.amin(-1, keepdim=True).clamp_min(0) + EQUAL_TOLERANCE
         kept = reference.weights * inside
         return kept / kept.sum(-1, keepdim=True)
 

@@ -17,7 +17,7 @@ from allweather._utils.machine import total_memory
 from allweather.dashboard.errors import NotFound
 from allweather.dashboard.schemas import FigureChoice, ObjectiveChoice, PolicyChoice, describe_objective
 from allweather.dashboard.tasks import Advice, Figure, Slots, TaskQueue, draw, policy, recommend
-from allweather.engine.check import FEWEST
+from allweather.engine.check import MIN_CHECKED_OUTCOMES
 from allweather.engine.policy import Policy
 from allweather.plots import STUDY_FIGURES, absent_figures
 from allweather.plots.report import report_html
@@ -123,7 +123,7 @@ class Snapshot:
         """Figures that fit the study, with the number of outcomes that each needs."""
         without = absent_figures(self.log.spec.fields, self.controlled, self.has_contexts)
         without |= set() if len(self.log.space.contexts) > 0 and not self.controlled else {"policy"}
-        return {name: FEWEST if name == "check" else 1 for name in FIGURES if name not in without}
+        return {name: MIN_CHECKED_OUTCOMES if name == "check" else 1 for name in FIGURES if name not in without}
 
     def find(self, number: int) -> Trial:
         """Return a trial by its number."""

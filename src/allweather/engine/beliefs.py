@@ -37,7 +37,7 @@ from allweather.trials.history import History
 
 ASK, DESIGN, RECOMMEND, SHARED = range(4)
 """Streams of random numbers. Several sides ask with the numbers of `SHARED`: they see the same sample function."""
-OWN = 100
+FIRST_OUTCOME_STREAM = 100
 """Where there are several outcomes each has streams of its own, from this number on."""
 
 
@@ -249,7 +249,7 @@ class Beliefs:
         """The random numbers of an outcome under a side: those of the law go on where there are no others."""
         shared = SHARED if stream == ASK and len(self.sides) > 1 else stream
         if len(self.outcomes) > 1:
-            return self.generator(OWN * (1 + list(self.outcomes).index(name)) + shared, number)
+            return self.generator(FIRST_OUTCOME_STREAM * (1 + list(self.outcomes).index(name)) + shared, number)
         return law if shared == stream else self.generator(shared, number)
 
     def _law(

@@ -22,11 +22,11 @@ from allweather.surrogates.posteriors.transformed_posterior import TransformedPo
 if TYPE_CHECKING:
     import pandas as pd
 
-FEWEST = 5
+MIN_CHECKED_OUTCOMES = 5
 """Outcomes that a check needs."""
-POINTS = 64
+SENSITIVITY_POINTS = 64
 """Points at which variables are varied one at a time."""
-INSIDE = 1.6449
+INTERVAL_DEVIATIONS = 1.6449
 """Standard deviations on each side of a 90% interval."""
 
 
@@ -65,7 +65,7 @@ class Check:
         """The check in words."""
         t = len(self.table)
         if not t:
-            return f"Too few outcomes to check the model: at least {FEWEST} are needed."
+            return f"Too few outcomes to check the model: at least {MIN_CHECKED_OUTCOMES} are needed."
         if not self.reliable:
             quality = "The model predicts outcomes worse than a constant does: do not rely on its recommendation yet"
         else:
@@ -112,14 +112,14 @@ def check_model(space: Space, posterior: Posterior, observations: Observations, 
     found = leave_one_out(posterior)
     if found is None:
         return None
-    if len(observations) < FEWEST:
+    if len(observations) < MIN_CHECKED_OUTCOMES:
         empty = pd.DataFrame(columns=["observed", "predicted", "low", "high", "residual"], dtype=float)
         return Check(empty, math.nan, math.nan, math.nan, {})
     residuals = found.residuals.cpu().numpy()
     return Check(
         table=_table(posterior, found, sign),
         explained=_explained(found),
-        coverage=float((np.abs(residuals) <= INSIDE).mean()),
+        coverage=float((np.abs(residuals) <= INTERVAL_DEVIATIONS).mean()),
         spread=float(np.sqrt((residuals**2).mean())),
         importance=_importance(space, posterior, observations),
     )
@@ -128,7 +128,7 @@ def check_model(space: Space, posterior: Posterior, observations: Observations, 
 def reliability_warning(posterior: Posterior) -> str:
     """A warning where the model predicts outcomes worse than a constant does; empty where it does not."""
     found = leave_one_out(posterior)
-    if found is None or len(found.observed) < FEWEST or _explained(found) > 0:
+    if found is None or len(found.observed) < MIN_CHECKED_OUTCOMES or _explained(found) > 0:
         return ""
     return (
         "the model predicts outcomes worse than a constant does: do not rely on it yet, and see the check of the model"
@@ -142,7 +142,7 @@ def _table(posterior: Posterior, found: Predictions, sign: int) -> pd.DataFrame:
         outcomes: Tensor = posterior.back(values) if isinstance(posterior, TransformedPosterior) else values
         return np.asarray(sign * outcomes.cpu().numpy())
 
-    ends = np.stack([shown(found.mean + side * INSIDE * found.sd) for side in (-1, 1)])
+    ends = np.stack([shown(found.mean + side * INTERVAL_DEVIATIONS * found.sd) for side in (-1, 1)])
     return pd.DataFrame(
         {
             "observed": shown(found.observed),
@@ -188,8 +188,8 @@ def _importance(space: Space, posterior: Posterior, observations: Observations) 
 def _points(observations: Observations, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Two independent samples (64, d): halves of one sequence, since two scrambled sequences are dependent."""
     contexts, d = observations.contexts, observations.decisions.shape[1]
-    rows = torch.randint(len(contexts), (2, POINTS), generator=generator)
-    both = sobol(POINTS, 2 * d, generator).to(contexts.device)
+    rows = torch.randint(len(contexts), (2, SENSITIVITY_POINTS), generator=generator)
+    both = sobol(SENSITIVITY_POINTS, 2 * d, generator).to(contexts.device)
     return torch.cat([both[:, :d], contexts[rows[0]]], 1), torch.cat([both[:, d:], contexts[rows[1]]], 1)
 
 

@@ -17,15 +17,15 @@ from allweather.engine.objective_draws import draws_to_compare
 from allweather.engine.screening import leading_medians, tangent_values
 from allweather.objectives import Expectation
 
-TRIED, SPREAD = 32, 32
+MAX_TRIED, SPREAD_DECISIONS = 32, 32
 """Decisions compared: tried ones that look best, and ones spread over all."""
 FINALISTS = 4
 """So many of all, and so many of those tried, that are best on few contexts with few samples are compared with all."""
-SCREENED = 48
+SCREENING_SAMPLES = 48
 """Samples that finalists are chosen by where worst cases take long."""
-MARGIN = 0.25
+CLEAR_MARGIN = 0.25
 """Another decision is recommended if its median is higher by this share of the first one's standard deviation."""
-STEPS = (0.1, 0.03)
+STEP_DEVIATIONS = (0.1, 0.03)
 """Standard deviations of the steps around the best of them, in the unit cube."""
 
 
@@ -69,18 +69,18 @@ def _clearly_higher(drawn: Tensor) -> Tensor:
     """What the median of another decision must be above, by draws (k,) of the first one's objective."""
     levels = torch.tensor([0.16, 0.5, 0.84], dtype=torch.float64).to(drawn.device)
     low, middle, high = drawn.quantile(levels, interpolation="nearest").unbind()
-    return middle + MARGIN * (high - low) / 2
+    return middle + CLEAR_MARGIN * (high - low) / 2
 
 
 def _finalists(belief: Belief, search: Search) -> Tensor:
     """Decisions (m, d_x) with the highest medians on few contexts with few samples: of all, and of those tried."""
     rough = belief.rough() or belief
-    tried = search.permitted(rough.incumbents(TRIED))
-    decisions = torch.cat([tried, search.sample(SPREAD, belief.generator)])
+    tried = search.permitted(rough.incumbents(MAX_TRIED))
+    decisions = torch.cat([tried, search.sample(SPREAD_DECISIONS, belief.generator)])
     medians = _medians(rough, decisions, len(tried))
     known = tried[medians[: len(tried)].argsort(descending=True, stable=True)[:FINALISTS]]
-    for step in STEPS if search.candidates is None else ():
-        near = search.around(decisions[medians.argmax()], step, SPREAD, belief.generator)
+    for step in STEP_DEVIATIONS if search.candidates is None else ():
+        near = search.around(decisions[medians.argmax()], step, SPREAD_DECISIONS, belief.generator)
         decisions = torch.cat([decisions, near])
         medians = torch.cat([medians, _medians(rough, near)])
     others = decisions[medians.argsort(descending=True, stable=True)[:FINALISTS]]
@@ -97,7 +97,7 @@ def _medians(belief: Belief, decisions: Tensor, tried: int = 0) -> Tensor:
     with torch.no_grad():
         if not belief.objective.slow:
             return sampled_objectives(belief, decisions, generator).median(0).values
-        values = sampled_functions(belief, decisions, generator)[:SCREENED]
+        values = sampled_functions(belief, decisions, generator)[:SCREENING_SAMPLES]
         estimate = tangent_values(belief, decisions, values)
         medians = leading_medians(belief, values, estimate, FINALISTS)
         if tried:

@@ -25,21 +25,21 @@ from allweather.methods.control.rules import Settled
 
 CONFIDENCE = 0.9
 """A decision is believed feasible if it keeps all limits with this probability."""
-LEARNED = 0.5
+LEARNED_LAW_SHARE = 0.5
 """What the allowed misses of a cautious study are multiplied by where the context distribution is learned.
 
 Quantiles of 40 contexts are less certain than draws of their distribution say: in five of the problems of
 `python -m benchmarks constraints`, 95% of the draws stood for 84 to 91%, and 90% for 76 to 90%.
 """
-WIDTHS = (1.3, 2.5)
+LIMIT_WIDTHS = (1.3, 2.5)
 """Standard deviations that limits are kept by in the first searches for decisions to compare."""
-ROUNDS = 2
+MARGIN_ROUNDS = 2
 """Searches with margins that are taken from draws, which also say what is not known about the context distribution."""
-BETWEEN = 7
+DECISIONS_BETWEEN = 7
 """Decisions between one that is believed feasible and a better one that is not, which are compared too."""
-STEPS = (0.9, 0.75, 0.6, 0.5, 0.4, 0.3, 0.22, 0.16, 0.11, 0.08, 0.05)
+SHARES_OF_WAY = (0.9, 0.75, 0.6, 0.5, 0.4, 0.3, 0.22, 0.16, 0.11, 0.08, 0.05)
 """Of the way from a decision that surely keeps all limits to one that may not."""
-TRIED = 4
+MAX_TRIED = 4
 """Tried decisions that are compared too."""
 
 
@@ -73,14 +73,14 @@ def best_feasible(
     wanted, unit = scalarised(scores, joint, tried, shares.double(), point)
     if not joint.limits:
         return Chosen(search.best(wanted, generator, tried[:16]).decision, 1.0)
-    kept = [penalised(wanted, joint.limits, unit, width) for width in WIDTHS]
+    kept = [penalised(wanted, joint.limits, unit, width) for width in LIMIT_WIDTHS]
     found = [search.best(score, generator, _leading(score, tried, 8)).decision for score in kept]
-    for _ in range(ROUNDS):
+    for _ in range(MARGIN_ROUNDS):
         score = kept_by(wanted, joint.limits, unit, margins_at(joint, found[-1]))
         found.append(search.best(score, generator, torch.stack(found)).decision)
     likely = likely_feasible(joint.limits)
     found.append(search.best(likely, generator, _leading(likely, tried, 8)).decision)
-    offered = _offer(joint, wanted, torch.stack([*found, *_leading(kept[1], search.permitted(tried), TRIED)]))
+    offered = _offer(joint, wanted, torch.stack([*found, *_leading(kept[1], search.permitted(tried), MAX_TRIED)]))
     if bool((offered.probability >= CONFIDENCE).any()):
         between = search.permitted(search.box.snap(_between(offered)))
         further = [_offer(joint, wanted, between)] if len(between) else []
@@ -113,7 +113,7 @@ def _between(offered: Offered) -> Tensor:
     """Decisions (k, d_x) on the way from the best that is believed feasible to each better one that is not."""
     best = _preferred(offered)
     start, better = offered.decisions[best], offered.decisions[offered.values > offered.values[best]]
-    steps = torch.linspace(0, 1, BETWEEN + 2, dtype=start.dtype, device=start.device)[1:-1, None, None]
+    steps = torch.linspace(0, 1, DECISIONS_BETWEEN + 2, dtype=start.dtype, device=start.device)[1:-1, None, None]
     return (start + steps * (better - start)).reshape(-1, len(start))
 
 
@@ -163,7 +163,7 @@ def surely_feasible(joint: JointBelief, search: Search, decision: Tensor) -> Set
     likely = likely_feasible(joint.limits)
     tried = _leading(likely, search.permitted(joint.tried()), 8)
     surest = search.best(likely, joint.generator, tried).decision
-    steps = torch.tensor(STEPS, dtype=decision.dtype, device=decision.device)[:, None]
+    steps = torch.tensor(SHARES_OF_WAY, dtype=decision.dtype, device=decision.device)[:, None]
     between = search.permitted(search.box.snap(surest + steps * (decision - surest)))
     offered = torch.cat([between, surest[None], tried])
     probability, sure = _sure(joint, offered)
@@ -183,7 +183,7 @@ def _sure(joint: JointBelief, decisions: Tensor) -> tuple[Tensor, Tensor]:
     share = kept.mean(0)
     known = independent_draws(kept, min(laws_for(limit.belief.objective, DRAWS) for limit in joint.limits))
     outcomes = min(len(limit.belief.observations) for limit in joint.limits)
-    missed = (1 - needed) * (LEARNED if _learned(joint) else 1)
+    missed = (1 - needed) * (LEARNED_LAW_SHARE if _learned(joint) else 1)
     allowed = tail_share(outcomes, allowance=1, beyond=missed)
     return share, ((1 - share) * known + 1) / (known + 1) <= allowed
 

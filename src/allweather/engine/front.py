@@ -13,14 +13,14 @@ from torch import Generator, Tensor
 from allweather._utils.timing import one_thread
 from allweather.acquisition.joint import penalised, scalarised
 from allweather.acquisition.scalarisation import random_weights
-from allweather.engine.feasible import CONFIDENCE, WIDTHS, best_feasible, expected_score, feasible_draws
+from allweather.engine.feasible import CONFIDENCE, LIMIT_WIDTHS, best_feasible, expected_score, feasible_draws
 from allweather.engine.outlook import Outlook, best_by_cost
 from allweather.errors import is_number, require
 
 if TYPE_CHECKING:
     import pandas as pd
 
-SEARCHES = 12
+SCALARISATIONS = 12
 """Scalarisations whose best decisions are on offer, beside the decisions tried."""
 
 
@@ -163,8 +163,8 @@ def _offered(view: Outlook) -> Tensor:
     count = len(joint.objectives)
     scores = [expected_score(each) for each in joint.objectives]
     found = []
-    for _ in range(SEARCHES):
+    for _ in range(SCALARISATIONS):
         wanted, unit = scalarised(scores, joint, joint.tried(), random_weights(count, generator))
-        score = penalised(wanted, joint.limits, unit, WIDTHS[0]) if joint.limits else wanted
+        score = penalised(wanted, joint.limits, unit, LIMIT_WIDTHS[0]) if joint.limits else wanted
         found.append(search.best(score, generator).decision)
     return torch.cat([torch.stack(found), tried])

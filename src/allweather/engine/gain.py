@@ -20,14 +20,14 @@ from allweather.surrogates.posteriors.mixture import MixturePosterior
 from allweather.surrogates.posteriors.product import ProductPosterior
 from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 
-PATHS, FEATURES = 96, 256
+SAMPLED_FUNCTIONS, FEATURES = 96, 256
 """Sampled functions, and the random cosines of each."""
-LEVEL = 0.95
-SPREAD = 48
+GAIN_LEVEL = 0.95
+SPREAD_CANDIDATES = 48
 """Candidates that are spread over all decisions."""
-CONTEXTS, NODES = 4, 5
+COMING_CONTEXTS, OUTCOME_NODES = 4, 5
 """Contexts and outcomes that the next trial is averaged over."""
-_NODES, _SHARES = np.polynomial.hermite_e.hermegauss(NODES)
+_NODES, _SHARES = np.polynomial.hermite_e.hermegauss(OUTCOME_NODES)
 _SHARES = _SHARES / math.sqrt(2 * math.pi)
 
 
@@ -60,7 +60,7 @@ def gain_left(belief: Belief, chosen: Tensor, candidates: Tensor) -> Gain:
         else:
             drawn = sampled_objectives(belief, decisions, generator)
             first, best = drawn[:, 0], drawn.amax(1)
-        possible = float((best - first).nan_to_num(nan=math.inf).quantile(LEVEL, interpolation="higher"))
+        possible = float((best - first).nan_to_num(nan=math.inf).quantile(GAIN_LEVEL, interpolation="higher"))
         return Gain(possible, _expected(belief, decisions, drawn, generator))
 
 
@@ -69,18 +69,18 @@ def sampled_objectives(belief: Belief, decisions: Tensor, generator: Generator) 
     points, weights = belief.reference
     if type(belief.objective) is Expectation:
         state = generator.get_state()
-        means = belief.surrogate.mean_paths(points, weights, PATHS, generator, FEATURES)
+        means = belief.surrogate.mean_paths(points, weights, SAMPLED_FUNCTIONS, generator, FEATURES)
         if means is not None:
             return means(decisions)[..., 0]
         generator.set_state(state)
-    paths = belief.surrogate.paths(points, PATHS, generator, FEATURES)
+    paths = belief.surrogate.paths(points, SAMPLED_FUNCTIONS, generator, FEATURES)
     blocks = [belief.objective(paths(block), belief.reference) for block in decisions.split(16)]
     return torch.cat(blocks, 1)
 
 
 def sampled_functions(belief: Belief, decisions: Tensor, generator: Generator) -> Tensor:
     """Sampled functions (k, b, n) of decisions at the reference's points, the same for all decisions."""
-    paths = belief.surrogate.paths(belief.reference.points, PATHS, generator, FEATURES)
+    paths = belief.surrogate.paths(belief.reference.points, SAMPLED_FUNCTIONS, generator, FEATURES)
     return torch.cat([paths(block) for block in decisions.split(16)], 1)
 
 
@@ -90,7 +90,7 @@ def _expected(belief: Belief, decisions: Tensor, drawn: Tensor, generator: Gener
         return None
     promising = decisions[(drawn.mean(0) + drawn.std(0)).argmax()]
     weights, points = belief.reference.weights, belief.reference.points
-    places = torch.multinomial(weights.cpu(), min(CONTEXTS, len(weights)), replacement=True, generator=generator)
+    places = torch.multinomial(weights.cpu(), min(COMING_CONTEXTS, len(weights)), replacement=True, generator=generator)
     before = float(belief.expected(decisions).max())
     means = []
     for context in points[places]:
@@ -112,7 +112,7 @@ def _means_after(belief: Belief, decisions: Tensor, point: Tensor, outcomes: Ten
     """Posterior means (5, b, n) of decisions after each of the `possible_outcomes` of a trial at a point (1, d)."""
     field = belief.field
     if isinstance(field, ProductField | ModelField):  # means are linear in the outcome
-        surprise = outcomes - outcomes[NODES // 2]
+        surprise = outcomes - outcomes[OUTCOME_NODES // 2]
         return field.mean(decisions) + surprise[:, None, None] * field.reaction(decisions, point[0])
     points = belief.reference.points
     return torch.stack([belief.surrogate.given(point, each[None]).field(points).mean(decisions) for each in outcomes])

@@ -16,13 +16,13 @@ import torch
 from scipy.special import ndtr, stdtrit
 from torch import Tensor
 
-LEVEL = 0.9
+INTERVAL_LEVEL = 0.9
 """The probability that central intervals are stated with."""
 ALLOWANCE = 1.1
 """What the distance of an interval's ends from its middle is multiplied by, in standard deviations."""
 
 
-def tail_share(outcomes: int, allowance: float | None = None, beyond: float = (1 - LEVEL) / 2) -> float:
+def tail_share(outcomes: int, allowance: float | None = None, beyond: float = (1 - INTERVAL_LEVEL) / 2) -> float:
     """The share of normal draws on either side of an interval whose spread is estimated from some outcomes.
 
     Args:

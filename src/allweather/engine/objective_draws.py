@@ -17,9 +17,9 @@ from allweather.objectives import DRO, Expectation, Objective
 
 DRAWS = 257
 """Draws of the objective; an odd number has a middle, whichever way one looks."""
-FEW_LAWS = 33
+MAX_SLOW_LAWS = 33
 """Draws of the law for objectives that are expensive to prepare for another law."""
-BLOCK = 2**22
+BLOCK_VALUES = 2**22
 """Values of the function that are held at a time."""
 
 
@@ -83,7 +83,7 @@ def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor]
 def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int) -> Tensor:
     belief = replace(belief, objective=_with_kernel(belief))
     laws = _laws(belief, shared)
-    most = max(1, BLOCK // (count * len(belief.reference.points)))
+    most = max(1, BLOCK_VALUES // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
         return torch.cat([_drawn(belief, rows, laws, count) for rows in decisions.split(most)], dim=1)
 
@@ -125,7 +125,7 @@ def laws_for(objective: Objective, count: int) -> int:
     """How many laws `count` draws share: every law is prepared for by itself, but for means."""
     if type(objective) is Expectation:
         return count
-    return min(FEW_LAWS if objective.slow else DRAWS, count // 4 + 1)
+    return min(MAX_SLOW_LAWS if objective.slow else DRAWS, count // 4 + 1)
 
 
 def _stream(seed: int) -> Generator:

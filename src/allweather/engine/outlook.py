@@ -21,7 +21,7 @@ from allweather.distances import Distance, TotalVariation, Worst
 from allweather.engine.check import reliability_warning
 from allweather.engine.condensed import condensed
 from allweather.engine.feasible import CONFIDENCE, feasible_draws
-from allweather.engine.gain import SPREAD, Gain, gain_left
+from allweather.engine.gain import SPREAD_CANDIDATES, Gain, gain_left
 from allweather.engine.intervals import credible_interval
 from allweather.engine.objective_draws import laws_for, objective_draws
 from allweather.engine.recommendation import Recommendation
@@ -347,7 +347,7 @@ class Outlook:
     def _gain(self) -> Gain:
         generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
         search = Search(self.space.decisions, self.constraints, device=str(self.chosen.device))
-        return gain_left(self.belief, self.chosen, search.sample(SPREAD, generator))
+        return gain_left(self.belief, self.chosen, search.sample(SPREAD_CANDIDATES, generator))
 
 
 def best_by_cost(views: Sequence[Outlook], names: Sequence[str]) -> Outlook:

@@ -18,9 +18,9 @@ from allweather.space.variables import Choice, Context, Integer, Real, Value, Va
 if TYPE_CHECKING:
     import pandas as pd
 
-VALUES = 7
+DEFAULT_VALUES = 7
 """Values of a number that a policy has by default."""
-STEPS = 60
+RANGE_STEPS = 60
 """Steps in which the range of a variable is searched."""
 
 
@@ -66,7 +66,7 @@ def policy_contexts(box: Box, contexts: Any) -> list[Row]:
         contexts = names[0]
     if isinstance(contexts, str):
         require(contexts in box, where, f"be one of {', '.join(names)}", contexts)
-        return [{contexts: value} for value in _values(box[contexts], VALUES)]
+        return [{contexts: value} for value in _values(box[contexts], DEFAULT_VALUES)]
     rows = contexts.to_dict("records") if hasattr(contexts, "to_dict") else contexts
     listed = isinstance(rows, Sequence) and len(rows) > 0 and all(isinstance(row, Mapping) and row for row in rows)
     require(listed, where, f"be rows of context variables, or the name of one ({', '.join(names)})", contexts)
@@ -104,7 +104,7 @@ def near_best(outlook: Outlook, tolerance: float) -> dict[str, tuple[float, floa
     require_number(tolerance, "Study.recommend(tolerance=...)", above=0)
     seen, found = outlook.lighter(), dict[str, tuple[float, float] | list[Value]]()
     for name, variable in outlook.space.decisions.items():
-        values = sorted({*_values(variable, STEPS + 1), outlook.decision[name]}, key=_order(variable))
+        values = sorted({*_values(variable, RANGE_STEPS + 1), outlook.decision[name]}, key=_order(variable))
         rows = [{**outlook.decision, name: value} for value in values]
         legal = np.array([all(limit.holds(row, 1e-9) for limit in outlook.constraints) for row in rows])
         legal &= outlook.acceptable(rows)

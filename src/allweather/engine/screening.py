@@ -13,9 +13,9 @@ from torch import Tensor
 
 from allweather.acquisition import Belief
 
-MOST = 12
+MAX_EVALUATED = 12
 """Decisions that are evaluated, at most."""
-ROUNDS = 6
+MAX_EVALUATED_PER_SAMPLE = 6
 """Decisions that are evaluated for each sample, at most."""
 
 
@@ -47,7 +47,7 @@ def leading_medians(
     """
     concave, limits = belief.objective.concave, estimate.median(0).values
     medians = torch.full_like(limits, -torch.inf) if known is None else known.clone()
-    size, left = wanted, MOST
+    size, left = wanted, MAX_EVALUATED
     while left > 0:
         reached = medians.sort(descending=True).values[: max(wanted, 1)][-1]
         open_rows = ((medians == -torch.inf) & (limits > reached)).nonzero().squeeze(-1)
@@ -86,7 +86,7 @@ def highest(belief: Belief, values: Tensor, estimate: Tensor) -> Tensor:
     """
     best = torch.full_like(estimate[:, 0], -torch.inf)
     left = estimate.clone()
-    for _ in range(min(ROUNDS, left.shape[1])):
+    for _ in range(min(MAX_EVALUATED_PER_SAMPLE, left.shape[1])):
         limit, place = left.max(-1)
         rows = (limit > best).nonzero().squeeze(-1)
         if not len(rows):

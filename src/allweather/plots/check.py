@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from allweather.engine.check import FEWEST
+from allweather.engine.check import MIN_CHECKED_OUTCOMES
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
 from allweather.plots.labels import format_value
@@ -33,7 +33,7 @@ def check(study: Study, objective: Objective | None = None) -> Picture:
     """
     found = study.check()
     if found.table.empty:
-        raise InvalidInput(f"needs at least {FEWEST} outcomes", where="plots.check(study=...)")
+        raise InvalidInput(f"needs at least {MIN_CHECKED_OUTCOMES} outcomes", where="plots.check(study=...)")
     shares = _importance(found.ranked)
     return Picture("Check of the model", str(found), (_against(found.table), _residuals(found.table), shares))
 

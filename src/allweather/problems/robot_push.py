@@ -29,7 +29,7 @@ STEP = 0.01
 """Seconds of a simulation step."""
 STEPS_PER_UNIT = 10
 """A pushing duration of 1 is a tenth of a second."""
-SHORTEST, LONGEST = 1, 30
+MIN_DURATION, MAX_DURATION = 1, 30
 """Pushing durations."""
 SHORT = 6
 """The largest duration of the short problem."""
@@ -46,12 +46,12 @@ class Push:
     """5 minus the distance between where the disc comes to rest and the goal; not differentiable."""
 
     goal: tuple[float, float]
-    longest: float = LONGEST
+    longest: float = MAX_DURATION
     """The largest duration."""
 
     def __call__(self, decisions: Tensor, contexts: Tensor) -> Tensor:
         """Return values (b, n) of hand positions (b, 2) and durations (n, 1) of the unit cube."""
-        durations = SHORTEST + (self.longest - SHORTEST) * contexts.detach()[:, 0]
+        durations = MIN_DURATION + (self.longest - MIN_DURATION) * contexts.detach()[:, 0]
         # Rounded up a little, so that a duration of 1.1 is 11 steps although 11 / 10 rounds down.
         steps, places = torch.floor(STEPS_PER_UNIT * durations + 1e-9).to(torch.int64).unique(return_inverse=True)
         goal = torch.tensor(self.goal, dtype=torch.float64)
@@ -132,7 +132,7 @@ def _ridge(goal: tuple[float, float]) -> tuple[Tensor, Tensor]:
 def robot_push(goal: Sequence[float] = (3.0, 4.0)) -> Problem:
     """The decision is the start of the hand in [-5, 5]^2, the context the pushing duration, uniform in [1, 30]."""
     # Durations are rounded to steps: the midpoints of all steps represent the true law exactly.
-    return _pushing("robot-push", goal, LONGEST, (LONGEST - SHORTEST) * STEPS_PER_UNIT)
+    return _pushing("robot-push", goal, MAX_DURATION, (MAX_DURATION - MIN_DURATION) * STEPS_PER_UNIT)
 
 
 @registered("robot-push-short")
@@ -149,7 +149,7 @@ def _pushing(name: str, goal: Sequence[float], longest: int, count: int) -> Prob
     middles = torch.from_numpy((np.arange(count) + 0.5) / count)[:, None]
     return Problem(
         name=name,
-        space=Space(rx=Real(-5, 5), ry=Real(-5, 5), duration=Context(SHORTEST, longest)),
+        space=Space(rx=Real(-5, 5), ry=Real(-5, 5), duration=Context(MIN_DURATION, longest)),
         function=Push((float(goal[0]), float(goal[1])), longest),
         sample=law.sample,
         quantile=law.quantile,

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from allweather._utils.registry import unknown
 from allweather.errors import InvalidInput, is_number, require
 
-DEEPEST = 16
-LARGEST = 1.7e308
+MAX_DEPTH = 16
+MAX_NUMBER = 1.7e308
 FREE = ("options", "candidates", "points")
 """Keys below which texts are options of a choice."""
-LONGEST = 1000
+MAX_TEXT_CHARACTERS = 1000
 """Characters of a text: a spec holds names and numbers, not files."""
 
 
@@ -85,22 +85,22 @@ def require_plain(value: Any, where: str, depth: int = 0, free: bool = False) ->
         depth: how deep it is nested.
         free: whether texts may have control characters, as the options of a choice may.
     """
-    require(depth < DEEPEST, where, f"be nested less than {DEEPEST} times", "more")
+    require(depth < MAX_DEPTH, where, f"be nested less than {MAX_DEPTH} times", "more")
     if isinstance(value, dict):
         for key, inner in value.items():
-            fits = isinstance(key, str) and key.isprintable() and 0 < len(key) <= LONGEST
-            require(fits, where, f"have keys of up to {LONGEST} printable characters", key)
+            fits = isinstance(key, str) and key.isprintable() and 0 < len(key) <= MAX_TEXT_CHARACTERS
+            require(fits, where, f"have keys of up to {MAX_TEXT_CHARACTERS} printable characters", key)
             require_plain(inner, below(where, key), depth + 1, free or key in FREE)
     elif isinstance(value, list):
         for inner in value:
             require_plain(inner, where, depth + 1, free)
     elif isinstance(value, str):
         kind = "" if free else "printable "
-        fits = len(value) <= LONGEST and (free or value.isprintable())
+        fits = len(value) <= MAX_TEXT_CHARACTERS and (free or value.isprintable())
         encoded = not any("\ud800" <= each <= "\udfff" for each in value)
-        require(fits and encoded, where, f"be up to {LONGEST} {kind}characters", value)
+        require(fits and encoded, where, f"be up to {MAX_TEXT_CHARACTERS} {kind}characters", value)
     else:
-        finite = is_number(value) and abs(value) <= LARGEST and math.isfinite(value)
+        finite = is_number(value) and abs(value) <= MAX_NUMBER and math.isfinite(value)
         require(isinstance(value, bool) or finite, where, "hold finite numbers, texts and truth values", value)
 
 

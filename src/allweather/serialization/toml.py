@@ -10,7 +10,7 @@ import tomli_w
 
 from allweather.errors import InvalidInput, require
 
-LARGEST = 200_000
+MAX_FILE_CHARACTERS = 200_000
 """Characters of a file, at most."""
 
 
@@ -25,7 +25,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
         >>> parse_toml("seed = 3", "kiosk.toml")
         {'seed': 3}
     """
-    require(len(text) <= LARGEST, where, f"have at most {LARGEST} characters", f"{len(text)}")
+    require(len(text) <= MAX_FILE_CHARACTERS, where, f"have at most {MAX_FILE_CHARACTERS} characters", f"{len(text)}")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as mistake:

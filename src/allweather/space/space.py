@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Box", "Choice", "Context", "Integer", "Real", "Space", "Variable"]
 
 Row = Mapping[str, Any]
-LONGEST_NAME = 200
+MAX_NAME_CHARACTERS = 200
 """Characters of a variable's name."""
 
 
@@ -170,8 +170,8 @@ class Space:
 
     def __init__(self, /, **variables: Variable) -> None:
         for name, variable in variables.items():
-            fits = name.isprintable() and 0 < len(name) <= LONGEST_NAME and name == name.strip()
-            require(fits, "Space(...)", f"name variables by up to {LONGEST_NAME} printable characters", name)
+            fits = name.isprintable() and 0 < len(name) <= MAX_NAME_CHARACTERS and name == name.strip()
+            require(fits, "Space(...)", f"name variables by up to {MAX_NAME_CHARACTERS} printable characters", name)
             require(
                 isinstance(variable, Variable),
                 f"Space({name}=...)",

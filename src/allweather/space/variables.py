@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Value = float | int | str | bool
-LARGEST = 1.7e308
-MOST_ORDERS = 300
+MAX_NUMBER = 1.7e308
+MAX_ORDERS_OF_MAGNITUDE = 300
 """Of magnitude, on a logarithmic scale: the ratio of the bounds is a finite number."""
-LONGEST_OPTION = 1000
+MAX_OPTION_CHARACTERS = 1000
 """Characters of an option."""
-LONGEST_UNIT = 30
+MAX_UNIT_CHARACTERS = 30
 
 
 class Variable(ABC):
@@ -87,7 +87,12 @@ class Real(Variable):
         _require_bounds(self)
         require(not self.log or self.lower > 0, "Real(log=True, lower=...)", "be positive", self.lower)
         orders = math.log10(self.upper) - math.log10(self.lower) if self.log else 0.0
-        require(orders <= MOST_ORDERS, "Real(log=True)", f"span at most {MOST_ORDERS} orders of magnitude", orders)
+        require(
+            orders <= MAX_ORDERS_OF_MAGNITUDE,
+            "Real(log=True)",
+            f"span at most {MAX_ORDERS_OF_MAGNITUDE} orders of magnitude",
+            orders,
+        )
 
     def encode(self, value: Any, where: str, outside: bool = False) -> list[float]:
         """Position between the bounds."""
@@ -193,8 +198,10 @@ class Choice(Variable):
         distinct = len(set(options)) == len(options)
         require(len(options) >= 2 and distinct, "Choice(...)", "name two or more distinct options", options)
         longest = max(len(str(option)) for option in options)
-        fits = longest <= LONGEST_OPTION
-        require(fits, "Choice(...)", f"name options of up to {LONGEST_OPTION} characters", f"{longest} characters")
+        fits = longest <= MAX_OPTION_CHARACTERS
+        require(
+            fits, "Choice(...)", f"name options of up to {MAX_OPTION_CHARACTERS} characters", f"{longest} characters"
+        )
 
     @property
     def columns(self) -> int:
@@ -277,12 +284,12 @@ def _require_bounds(variable: Real | Integer) -> None:
     for name in ("lower", "upper"):
         object.__setattr__(variable, name, own_type(getattr(variable, name)))
     bounds = (variable.lower, variable.upper)
-    numbers = all(is_number(b) and abs(b) <= LARGEST and math.isfinite(b) for b in bounds)
+    numbers = all(is_number(b) and abs(b) <= MAX_NUMBER and math.isfinite(b) for b in bounds)
     require(numbers and bounds[0] < bounds[1], where, "be finite, lower below upper", bounds)
     unit = variable.unit
-    fits = isinstance(unit, str) and unit.isprintable() and unit == unit.strip() and len(unit) <= LONGEST_UNIT
+    fits = isinstance(unit, str) and unit.isprintable() and unit == unit.strip() and len(unit) <= MAX_UNIT_CHARACTERS
     where_unit = f"{type(variable).__name__}(unit=...)"
-    require(fits, where_unit, f"be up to {LONGEST_UNIT} characters, such as kg", unit)
+    require(fits, where_unit, f"be up to {MAX_UNIT_CHARACTERS} characters, such as kg", unit)
     width = float(bounds[1]) - float(bounds[0])
     steps = math.isfinite(width) and width >= 1000 * math.ulp(max(abs(float(b)) for b in bounds))
     whole = isinstance(variable, Integer) and max(abs(b) for b in bounds) <= 2**53

@@ -22,7 +22,7 @@ from allweather.storage.memory import require_name
 from allweather.storage.schema import events, studies
 from allweather.trials.events import Event, concerns
 
-LARGEST = 1_000_000
+MAX_EVENT_CHARACTERS = 1_000_000
 """Characters of one event, at most."""
 
 
@@ -168,8 +168,10 @@ def _row(event: Event, payload: str) -> dict[str, Any]:
 
 def _written(payload: dict[str, Any]) -> str:
     text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
-    if len(text) > LARGEST:
-        raise StorageError(f"an event of {len(text)} characters is too long for a journal, which takes {LARGEST}")
+    if len(text) > MAX_EVENT_CHARACTERS:
+        raise StorageError(
+            f"an event of {len(text)} characters is too long for a journal, which takes {MAX_EVENT_CHARACTERS}"
+        )
     return text
 
 

@@ -19,13 +19,13 @@ from filelock import FileLock, Timeout
 from allweather.errors import StorageError
 
 log = logging.getLogger("allweather")
-LEASE = 300.0
+LEASE_SECONDS = 300.0
 """Seconds after which the others stop waiting for one worker that holds the turn."""
-LIMIT = 3600.0
+MAX_WAIT_SECONDS = 3600.0
 """Seconds that a worker waits for a turn, whoever holds it."""
-NOTICE = 10.0
+NOTICE_SECONDS = 10.0
 """Seconds of waiting after which a message says so."""
-SHORTEST, LONGEST = 0.002, 0.05
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 0.002, 0.05
 """Seconds between two attempts."""
 FIRST_NAME_BYTE = 1
 """Where the holder's name begins in a locked file: on Windows nobody else can read the first byte, which is locked."""
@@ -56,21 +56,21 @@ def take_turn(attempt: Callable[[], bool], holder: Callable[[], str], release: C
 
 def _wait(attempt: Callable[[], bool], holder: Callable[[], str]) -> bool:
     started = time.monotonic()
-    pause, since, known, noticed = SHORTEST, started, "", False
+    pause, since, known, noticed = FIRST_PAUSE_SECONDS, started, "", False
     while not attempt():
         now, current = time.monotonic(), holder()
         if current != known:
             known, since = current, now
-        if now - since > LEASE:
-            log.warning("deciding without a turn: its holder (%s) has not released it for %.0f s", known, LEASE)
+        if now - since > LEASE_SECONDS:
+            log.warning("deciding without a turn: its holder (%s) has not released it for %.0f s", known, LEASE_SECONDS)
             return False
-        if now - started > LIMIT:
-            raise StorageError(f"no turn to decide within {LIMIT:.0f} s: other workers hold it; try again")
-        if not noticed and now - started > NOTICE:
+        if now - started > MAX_WAIT_SECONDS:
+            raise StorageError(f"no turn to decide within {MAX_WAIT_SECONDS:.0f} s: other workers hold it; try again")
+        if not noticed and now - started > NOTICE_SECONDS:
             log.info("waiting for the turn to decide, which another worker holds (%s)", known)
             noticed = True
         time.sleep(pause)
-        pause = min(2 * pause, LONGEST)
+        pause = min(2 * pause, MAX_PAUSE_SECONDS)
     return True
 
 

@@ -9,9 +9,9 @@ from typing import Any
 from allweather.errors import InvalidInput, is_number, require
 
 TEXT = (str, bytes, bytearray, memoryview)
-LARGEST = 1e150
+MAX_OUTCOME = 1e150
 """The largest outcome whose square is finite."""
-FEWEST = 3
+MIN_REPEATS = 3
 """Repeated outcomes whose spread is a standard error."""
 StandardErrors = float | Sequence[float | None] | str | None
 """One for all outcomes, one each (None where not known), or `"repeats"`."""
@@ -29,7 +29,7 @@ def outcomes(value: Any, where: str = "Study.tell(value=...)") -> tuple[float, .
     require(len(listed) > 0, where, "be a number or several", value)
     for each in listed:
         require(is_number(each), where, "be a number", each)
-        fits = -LARGEST <= each <= LARGEST
+        fits = -MAX_OUTCOME <= each <= MAX_OUTCOME
         require(fits, where, "be finite, below 1e150", each, "report a trial without outcome with `failed=True`")
     return tuple(float(each) for each in listed)
 
@@ -69,15 +69,15 @@ def standard_errors(sd: StandardErrors, values: tuple[float, ...], where: str) -
         return ()
     require(len(values) > 0, where, "be told with the outcome", sd)
     if isinstance(sd, str):
-        fits = sd == "repeats" and len(values) >= FEWEST
-        require(fits, where, f'be numbers, or "repeats" for {FEWEST} or more outcomes', sd)
+        fits = sd == "repeats" and len(values) >= MIN_REPEATS
+        require(fits, where, f'be numbers, or "repeats" for {MIN_REPEATS} or more outcomes', sd)
         spread = round(statistics.stdev(values), 15)
         return (spread,) * len(values)
     listed: Any = sd.tolist() if hasattr(sd, "tolist") else sd
     errors = list(listed) if isinstance(listed, Sequence) else [listed] * len(values)
     require(len(errors) == len(values), where, f"be one number, or one for each of {len(values)} outcomes", sd)
     for each in errors:
-        fits = each is None or (is_number(each) and 0 <= each <= LARGEST)
+        fits = each is None or (is_number(each) and 0 <= each <= MAX_OUTCOME)
         require(fits, where, "be a finite number, at least 0", each, "leave it out where it is not known")
     return () if all(each is None for each in errors) else tuple(None if e is None else float(e) for e in errors)
 

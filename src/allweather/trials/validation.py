@@ -20,7 +20,7 @@ from allweather.trials.trial import Row, Trial, plain
 
 Say = Callable[[Trial], Event]
 Choose = Callable[[History], list[Event]]
-PART, LONGEST_PART = 1000, 500_000
+MAX_ROWS_PER_EVENT, MAX_PART_CHARACTERS = 1000, 500_000
 """Rows of past data in one event, and characters of them as JSON; a longer or wider table makes several."""
 Values = float | Sequence[float] | Mapping[str, Any] | None
 
@@ -178,7 +178,7 @@ class Validator:
         box = self.space.joint if self.controlled else self.space.contexts
         require(len(box) > 0, OBSERVED, "be given to a study with contexts", self.space)
         rows = read_contexts(lines, box, columns)
-        parts = [rows[start : start + PART] for start in range(0, len(rows), PART)]
+        parts = [rows[start : start + MAX_ROWS_PER_EVENT] for start in range(0, len(rows), MAX_ROWS_PER_EVENT)]
         return lambda history: [Event.observed(part) for part in parts]
 
     def check_rows(self, trial: Trial, context: Row | None, decision: Row | None) -> None:
@@ -235,10 +235,10 @@ def _require_result(trial: Trial, partly: bool = False) -> None:
 def _parts(trials: Sequence[Trial]) -> list[list[Trial]]:
     """Divide rows of past data into parts that a journal takes."""
     parts: list[list[Trial]] = []
-    length = LONGEST_PART
+    length = MAX_PART_CHARACTERS
     for trial in trials:
         own = len(json.dumps(trial.to_dict()))
-        if length + own > LONGEST_PART or len(parts[-1]) == PART:
+        if length + own > MAX_PART_CHARACTERS or len(parts[-1]) == MAX_ROWS_PER_EVENT:
             parts.append([])
             length = 0
         parts[-1].append(trial)

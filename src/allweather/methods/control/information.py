@@ -21,15 +21,15 @@ from allweather.acquisition.base import Score
 from allweather.acquisition.expected_maximum import expected_maximum
 from allweather.acquisition.joint import joint_scores, likely_feasible
 from allweather.acquisition.optimize import Search
-from allweather.errors import MOST, require_count, require_number
+from allweather.errors import MAX_COUNT, require_count, require_number
 from allweather.methods.control.ledger import Ledger
 from allweather.methods.control.rules import Offer, Rule, SideBelief, best_of_each
 from allweather.surrogates.gp.known_noise import centre_and_scale
 from allweather.surrogates.posteriors.step import Step
 
-RIVALS = 8
+MAX_TRIED_PLANS = 8
 """Number of tried decisions, best under the posterior mean, that are candidates too."""
-FEW = 32
+PLAN_CONTEXTS = 32
 """Contexts that stand for all where a plan's expectation is compared with others."""
 
 
@@ -50,7 +50,7 @@ class InformationPerCost(Rule):
 
     def __post_init__(self) -> None:
         require_number(self.threshold, "InformationPerCost(threshold=...)", low=0)
-        require_count(self.contexts, "InformationPerCost(contexts=...)", low=1, high=MOST)
+        require_count(self.contexts, "InformationPerCost(contexts=...)", low=1, high=MAX_COUNT)
 
     def choose(self, sides: Sequence[SideBelief], acquisition: Acquisition, ledger: Ledger) -> Offer:
         """Return the largest gain per unit cost, or the best trial by the acquisition if no gain is worth its cost.
@@ -122,7 +122,7 @@ class Plans:
             searches: for decisions of each set.
         """
         points, weights, means = _side_by_side(list(map(_plans, beliefs, searches)))
-        top = means.argsort(descending=True)[: RIVALS + len(beliefs)]
+        top = means.argsort(descending=True)[: MAX_TRIED_PLANS + len(beliefs)]
         points, weights, means = points[top], weights[top], means[top]
         belief = beliefs[0]
         back, nothing = _order(belief), points.new_zeros(1, 0)
@@ -151,11 +151,11 @@ class Lesson:
 
 def _plans(belief: Belief, search: Search) -> tuple[Tensor, Tensor, Tensor]:
     """Points (k, m, d), weights (k, m) and means (k,) of the plans of one set."""
-    sampled = belief.reference.sampled(FEW)
+    sampled = belief.reference.sampled(PLAN_CONTEXTS)
     thin = belief if sampled is None else replace(belief, reference=sampled[1])
     quick = replace(search, raw=64, starts=4, steps=15)
     best = quick.best(thin.expected, belief.generator, near=belief.incumbents(4)).decision
-    decisions = torch.cat([best[None], belief.incumbents(RIVALS)])
+    decisions = torch.cat([best[None], belief.incumbents(MAX_TRIED_PLANS)])
     values = thin.field.mean(decisions).detach().requires_grad_()
     with torch.enable_grad():
         (weights,) = torch.autograd.grad(thin.objective(values, thin.reference).sum(), values)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from allweather.errors import MOST, InvalidInput, is_number, require, require_count, require_number
+from allweather.errors import MAX_COUNT, InvalidInput, is_number, require, require_count, require_number
 from allweather.space import Space
 from allweather.surrogates.approximations.inducing import InducingPosterior
 from allweather.surrogates.base import Posterior, Surrogate
@@ -108,8 +108,8 @@ class GP(Surrogate):
             require_number(self.noise, "GP(noise=...)", low=0)
         if self.mean is not None:
             require_number(self.mean, "GP(mean=...)")
-        require_count(self.draws, "GP(draws=...)", high=MOST)
-        require_count(self.interval_draws, "GP(interval_draws=...)", high=MOST)
+        require_count(self.draws, "GP(draws=...)", high=MAX_COUNT)
+        require_count(self.interval_draws, "GP(interval_draws=...)", high=MAX_COUNT)
         require(self.transform in ("auto", "none"), "GP(transform=...)", "be auto or none", self.transform)
 
     def on(self, space: Space) -> Self:
