@@ -1,4 +1,4 @@
-"""One `ask` with the default against one with the default of release 0.1, on the same data in the same run."""
+"""One `ask` with the default against one with what published methods leave open, on the same data in the same run."""
 
 from __future__ import annotations
 

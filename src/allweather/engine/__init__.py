@@ -1,4 +1,4 @@
-"""From a history to a decision: engines, the posterior view, and recommendations."""
+"""From a history to a decision and to what is believed: the engine, outlooks and recommendations."""
 
 from allweather.engine.check import Check
 from allweather.engine.engine import Engine

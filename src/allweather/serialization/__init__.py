@@ -1,6 +1,7 @@
-"""One codec for parts, spaces and studies: plain data out, checked objects back.
+"""One codec for parts, compositions and spaces: plain data out, checked objects back.
 
-Trials and recommendations have theirs as methods: `Trial.to_dict`, `Trial.from_dict`, `Recommendation.to_dict`.
+A study as plain data is a `study.Spec`. Trials and recommendations have methods: `Trial.to_dict`, `Trial.from_dict`,
+`Recommendation.to_dict`.
 """
 
 from typing import TYPE_CHECKING

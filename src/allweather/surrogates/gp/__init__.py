@@ -1,1 +1,1 @@
-"""The Gaussian process: its recipe, the fit of its hyperparameters, known noise and transforms of outcomes."""
+"""The Gaussian process `GP`: the fit of its hyperparameters, known noise and transforms of outcomes."""
