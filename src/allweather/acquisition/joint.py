@@ -13,26 +13,27 @@ maximised (Gardner et al. 2014; Gelbart et al. 2014).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from statistics import NormalDist
 
 import torch
 from torch import Generator, Tensor
-from torch.nn.functional import softplus
 
-from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
-from allweather.acquisition.limits import Limit, believed_feasible, typical_spread
-from allweather.acquisition.optimize.scores import hinted
+from allweather.acquisition.base import Acquisition, Belief, Score
+from allweather.acquisition.limits import (
+    Combined,
+    Limit,
+    believed_feasible,
+    likely_feasible,
+    penalised,
+    penalty,
+    typical_spread,
+)
 from allweather.acquisition.scalarisation import chebyshev, objective_units, random_weights
 
-PENALTY_STRENGTH = 10.0
-"""What staying behind a limit by one spread of its outcome costs, in spreads of the objective."""
 LIMIT_OPTIMISM = 1.0
 """Standard deviations that limits may be broken by where the acquisition has no bound of its own."""
-PENALTY_SOFTNESS = 0.02
-"""The penalty begins this far before the limit, in spreads of the outcome."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,7 @@ def _combined(acquisition: Acquisition, belief: JointBelief, scores: list[Score]
     if belief.cautious is not None:
         return penalised(wanted, limits, unit, belief.width)
     bounds = [acquisition.of_limit(limit.belief) for limit in limits]
-    return Combined([wanted, *bounds], lambda parts: parts[0] - unit * _penalty(parts[1:], limits))
+    return Combined([wanted, *bounds], lambda parts: parts[0] - unit * penalty(parts[1:], limits))
 
 
 def _total_gain(scores: Sequence[Score], belief: JointBelief) -> Score:
@@ -169,71 +170,6 @@ def _in_own_units(scores: Sequence[Score], belief: JointBelief, tried: Tensor) -
     return Combined(scores, scalar), 1.0
 
 
-class Combined(HintedScore):
-    """A score made of others, with the same of their rough forms as its own rough form."""
-
-    def __init__(self, parts: Sequence[Score], combine: Callable[[list[Tensor]], Tensor]) -> None:
-        self._parts, self._combine = parts, combine
-        rough = [hinted(each).rough for each in parts]
-        if any(each is not None for each in rough):
-            chosen = [part if each is None else each for each, part in zip(rough, parts, strict=True)]
-            self.rough = Combined(chosen, combine)
-
-    def __call__(self, decisions: Tensor) -> Tensor:
-        """The score (b,)."""
-        return self._combine([part(decisions) for part in self._parts])
-
-
-def likely_feasible(limits: Sequence[Limit]) -> Score:
-    """Return the logarithm of the probability that all limits are kept."""
-    parts = [LimitScore(limit, Limit.log_probability) for limit in limits]
-    return Combined(parts, lambda found: torch.stack(found).sum(0)) if parts else lambda points: 0 * points.sum(-1)
-
-
-def penalised(wanted: Score, limits: Sequence[Limit], unit: float, width: float) -> Score:
-    """Return a score less a penalty where a limit is not kept by `width` standard deviations of its objective.
-
-    Args:
-        wanted: the score.
-        limits: what to keep.
-        unit: the spread of the score.
-        width: standard deviations that limits must be kept by.
-    """
-    bounds = [LimitScore(limit, lambda each, decisions: each.lower(decisions, width)) for limit in limits]
-    return Combined([wanted, *bounds], lambda parts: parts[0] - unit * _penalty(parts[1:], limits))
-
-
-def kept_by(wanted: Score, limits: Sequence[Limit], unit: float, margins: Sequence[float]) -> Score:
-    """Return a score less a penalty where the expected objective of a limit is not above its level by a margin.
-
-    Args:
-        wanted: the score.
-        limits: what to keep.
-        unit: the spread of the score.
-        margins: one for each limit, in the units of its objective.
-    """
-    bounds = [LimitScore(limit, _reduced(margin)) for limit, margin in zip(limits, margins, strict=True)]
-    return Combined([wanted, *bounds], lambda parts: parts[0] - unit * _penalty(parts[1:], limits))
-
-
-def _reduced(margin: float) -> Callable[[Limit, Tensor], Tensor]:
-    return lambda limit, decisions: limit.moments(decisions).mean - margin
-
-
-class LimitScore(HintedScore):
-    """A score about one limit, on fewer contexts as its rough form."""
-
-    def __init__(self, limit: Limit, compute: Callable[[Limit, Tensor], Tensor]) -> None:
-        self._limit, self._compute = limit, compute
-        few = limit.rough()
-        if few is not limit:
-            self.rough = partial(compute, few)
-
-    def __call__(self, decisions: Tensor) -> Tensor:
-        """The score (b,)."""
-        return self._compute(self._limit, decisions)
-
-
 def scalarised(
     scores: Sequence[Score],
     belief: JointBelief,
@@ -258,14 +194,6 @@ def scalarised(
     shares = random_weights(len(scores), belief.generator) if weights is None else weights
     start = ideal if point is None else point.to(ideal)
     return Combined(scores, lambda parts: chebyshev((torch.stack(parts, -1) - start) / units, shares)), 1.0
-
-
-def _penalty(bounds: Sequence[Tensor], limits: Sequence[Limit]) -> Tensor | float:
-    """How far bounds (b,) stay behind their limits, times the penalty's strength."""
-    if not limits:
-        return 0.0
-    short = [(limit.level - bound) / limit.spread for bound, limit in zip(bounds, limits, strict=True)]
-    return PENALTY_STRENGTH * PENALTY_SOFTNESS * softplus(torch.stack(short) / PENALTY_SOFTNESS).sum(0)
 
 
 def _restricted(belief: Belief, decisions: Tensor) -> Belief:

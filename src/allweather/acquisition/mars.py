@@ -11,8 +11,8 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from allweather.acquisition.base import Acquisition, Belief, Score
-from allweather.acquisition.joint import LIMIT_OPTIMISM, JointBelief, likely_feasible, penalised
-from allweather.acquisition.limits import believed_feasible
+from allweather.acquisition.joint import LIMIT_OPTIMISM, JointBelief
+from allweather.acquisition.limits import believed_feasible, likely_feasible, penalised
 from allweather.acquisition.scalarisation import chebyshev, random_weights, reference_corner
 from allweather.errors import MAX_COUNT, InvalidInput, require, require_count, require_number
 from allweather.objectives import VaR

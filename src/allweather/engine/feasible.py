@@ -8,13 +8,8 @@ import torch
 from torch import Tensor
 
 from allweather.acquisition.base import Belief, Score
-from allweather.acquisition.joint import (
-    JointBelief,
-    kept_by,
-    likely_feasible,
-    penalised,
-    scalarised,
-)
+from allweather.acquisition.joint import JointBelief, scalarised
+from allweather.acquisition.limits import kept_by, likely_feasible, penalised
 from allweather.acquisition.objective_ucb import mean_score
 from allweather.acquisition.optimize import Search
 from allweather.acquisition.optimize.scores import hinted

@@ -11,7 +11,8 @@ import torch
 from torch import Generator, Tensor
 
 from allweather._utils.timing import one_thread
-from allweather.acquisition.joint import penalised, scalarised
+from allweather.acquisition.joint import scalarised
+from allweather.acquisition.limits import penalised
 from allweather.acquisition.scalarisation import random_weights
 from allweather.engine.feasible import CONFIDENCE, LIMIT_WIDTHS, best_feasible, expected_score, feasible_draws
 from allweather.engine.outlook import Outlook, best_by_cost

@@ -19,7 +19,8 @@ from torch import Tensor
 from allweather.acquisition import Acquisition, Belief
 from allweather.acquisition.base import Score
 from allweather.acquisition.expected_maximum import expected_maximum
-from allweather.acquisition.joint import joint_scores, likely_feasible
+from allweather.acquisition.joint import joint_scores
+from allweather.acquisition.limits import likely_feasible
 from allweather.acquisition.optimize import Search
 from allweather.errors import MAX_COUNT, require_count, require_number
 from allweather.methods.control.ledger import Ledger
