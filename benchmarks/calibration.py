@@ -35,7 +35,7 @@ from torch import Tensor
 import allweather as aw
 from allweather._utils.timing import threads
 from allweather.contexts.base import sobol, with_unseen
-from allweather.engine import interval
+from allweather.engine import intervals
 from allweather.problems import Problem, problem
 from allweather.surrogates.observations import Observations
 from benchmarks.paired import PROBLEMS as CAMPAIGN
@@ -239,9 +239,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--seeds", default=f"{SEEDS.start}-{SEEDS.stop - 1}")
     parser.add_argument("--problems", default=";".join((*PROBLEMS, LEARNED, KNOWN)), help="by name, separated by ;")
     parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--allowance", type=float, default=interval.ALLOWANCE, help="what intervals are widened by")
+    parser.add_argument("--allowance", type=float, default=intervals.ALLOWANCE, help="what intervals are widened by")
     chosen = parser.parse_args(arguments)
-    interval.ALLOWANCE = chosen.allowance
+    intervals.ALLOWANCE = chosen.allowance
     if chosen.quick:
         cases, checkpoints = [Case(name, 0) for name in ("three-hump-camel", LEARNED, KNOWN)], (11, 12)
         found = campaign(cases, None, checkpoints)

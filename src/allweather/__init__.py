@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         Random,
         Thompson,
     )
+    from allweather.acquisition.base import HintedScore
+    from allweather.acquisition.joint import JointBelief
     from allweather.contexts import (
         KDE,
         ContextModel,
@@ -122,7 +124,7 @@ if TYPE_CHECKING:
     )
     from allweather.space import Choice, Context, Integer, Real, Space
     from allweather.space.constraints import LinearConstraint
-    from allweather.study import Study
+    from allweather.study import Spec, Study, StudyLog
     from allweather.surrogates import GP, BoTorch, Surrogate
     from allweather.surrogates.observations import Observations
     from allweather.trials import Trial
@@ -130,6 +132,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
+    "acquisition.base": "HintedScore",
+    "acquisition.joint": "JointBelief",
     "acquisition": (
         "UCB Acquisition Belief ChooseOnly ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient "
         "LacingTail LacingValue LargestDeviation LargestGain LowestBound MARS MostInfluential ObjectiveUCB Random "
@@ -159,7 +163,7 @@ _NAMES = {
     ),
     "space": "Choice Context Integer Real Space",
     "space.constraints": "LinearConstraint",
-    "study": "Study",
+    "study": "Spec Study StudyLog",
     "surrogates": "GP BoTorch Surrogate",
     "surrogates.observations": "Observations",
     "trials": "Trial",
@@ -222,12 +226,14 @@ __all__ = [
     "General",
     "GeneralAtUpper",
     "GeneralByDifference",
+    "HintedScore",
     "Ignored",
     "Independent",
     "InformationGainWidth",
     "InformationPerCost",
     "Integer",
     "InvalidInput",
+    "JointBelief",
     "KnowledgeGradient",
     "Known",
     "LacingTail",
@@ -266,7 +272,9 @@ __all__ = [
     "Schedule",
     "SelfNormalisedWidth",
     "Space",
+    "Spec",
     "Study",
+    "StudyLog",
     "Surrogate",
     "Thompson",
     "TotalVariation",

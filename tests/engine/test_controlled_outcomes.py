@@ -95,3 +95,16 @@ def test_control_sets_and_limits_go_with_everything_else(words):
     if "wanted" in words:
         assert set(made.recommend(weights={"gain": 1, "waste": 3}).outcomes["outcome"]) == {"gain", "purity", "waste"}
         assert {"control", "cost", "gain", "waste"} <= set(made.front().columns)
+
+
+def test_weights_decide_between_sets_too():
+    wanted = {"gain": aw.Maximize(), "fuel": aw.Minimize()}
+    space = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1))
+    control = aw.Control({"b": 1.0, ("a", "b"): 2.0})
+    made = aw.Study(space, outcomes=wanted, control=control, context=aw.Uniform(16), surrogate=MODEL, initial=2)
+    grid = [(x / 4, y / 4) for x in range(5) for y in range(5)]
+    made.add([{"a": a, "b": b, "gain": a + 0.1 * b, "fuel": a} for a, b in grid])
+    assert set(made.recommend(weights={"gain": 1, "fuel": 0}).control) == {"a", "b"}
+    by_gain = made.recommend(reference_point={"gain": 1.0, "fuel": 2.0})
+    assert set(by_gain.control) == {"a", "b"}
+    assert by_gain.decision["a"] > 0.7

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import allweather as aw
-from allweather.engine import interval
+from allweather.engine import intervals
 from allweather.engine.objective_draws import objective_draws
 
 SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
@@ -44,7 +44,7 @@ def width(recommendation):
 @pytest.mark.parametrize("context", [aw.KDE(512), aw.Empirical()])
 def test_a_well_known_function_is_as_uncertain_as_the_mean_of_the_contexts(context, monkeypatch):
     """The outcome is linear in the context, so the interval is Student's of a mean, to the noise of 257 draws."""
-    monkeypatch.setattr(interval, "ALLOWANCE", 1.0)  # this function is a draw of the model
+    monkeypatch.setattr(intervals, "ALLOWANCE", 1.0)  # this function is a draw of the model
     best = study(context).recommend()
     sd = 2 * CONTEXTS.std(ddof=1) / np.sqrt(40)
     assert width(best) == pytest.approx(2 * 1.685 * sd, rel=0.18)

@@ -76,7 +76,9 @@ def weigh(view: Outlook, weights: Mapping[str, float] | None, point: Mapping[str
     shares = None if weights is None else _shares(seen, weights)
     levels = None if point is None else _point(seen, point, "Study.recommend(reference_point=...)")
     weighed = [_weighed(each, shares, levels) for each in seen.by_control or (seen,)]
-    return best_by_cost(weighed, [*seen.space.decisions, *seen.space.contexts]) if seen.by_control else weighed[0]
+    if not seen.by_control:
+        return weighed[0]
+    return best_by_cost(weighed, [*seen.space.decisions, *seen.space.contexts], shares, levels)
 
 
 def _weighed(view: Outlook, shares: Tensor | None, levels: Tensor | None) -> Outlook:

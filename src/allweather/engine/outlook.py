@@ -350,7 +350,9 @@ class Outlook:
         return gain_left(self.belief, self.chosen, search.sample(SPREAD_CANDIDATES, generator))
 
 
-def best_by_cost(views: Sequence[Outlook], names: Sequence[str]) -> Outlook:
+def best_by_cost(
+    views: Sequence[Outlook], names: Sequence[str], weights: Tensor | None = None, point: Tensor | None = None
+) -> Outlook:
     """Return the view of the best control set, with the best decision of every set by cost.
 
     A set whose decision is believed to keep all limits is better than any other; then the objective counts.
@@ -358,8 +360,10 @@ def best_by_cost(views: Sequence[Outlook], names: Sequence[str]) -> Outlook:
     Args:
         views: one for each control set.
         names: of all variables.
+        weights: (m,) of several objectives; equal if None.
+        point: (m,) a reference point that several objectives shall exceed.
     """
-    rows, scores = list[dict[str, Any]](), _scores(views)
+    rows, scores = list[dict[str, Any]](), _scores(views, weights, point)
     kept = [view.probability >= CONFIDENCE for view in views]
     judged = [
         (score if fits else -np.inf, 0.0 if fits else view.probability)
@@ -378,7 +382,7 @@ def best_by_cost(views: Sequence[Outlook], names: Sequence[str]) -> Outlook:
     return replace(views[top], frontier=frontier, by_control=tuple(views))
 
 
-def _scores(views: Sequence[Outlook]) -> list[float]:
+def _scores(views: Sequence[Outlook], weights: Tensor | None, point: Tensor | None) -> list[float]:
     """The objective of the posterior mean at the decision of each view; of several objectives a scalarisation."""
     with torch.no_grad():
         joints = [view.joint for view in views if view.joint is not None]
@@ -392,8 +396,8 @@ def _scores(views: Sequence[Outlook]) -> list[float]:
             return found[:, 0].tolist()
         ideals, units = zip(*(objective_units(joint.objectives, joint.tried()) for joint in joints), strict=True)
         ideal, unit = torch.stack(ideals).amax(0), torch.stack(units).amax(0)
-        shares = torch.full_like(ideal, 1 / len(ideal))
-        return chebyshev((found - ideal) / unit, shares).tolist()
+        shares = torch.full_like(ideal, 1 / len(ideal)) if weights is None else weights.to(ideal)
+        return chebyshev((found - (ideal if point is None else point.to(ideal))) / unit, shares).tolist()
 
 
 def _by_cost(rows: list[dict[str, Any]], columns: list[str], sign: int) -> pd.DataFrame:

@@ -55,8 +55,8 @@ class Composition:
         for name, part, kind, example in parts:
             require(part is None or isinstance(part, kind), f"Study({name}=...)", f"be {example}", part)
         surrogate = self.surrogate
-        recipe = not (isinstance(surrogate, type) and issubclass(surrogate, Surrogate))
-        require(recipe, "Study(surrogate=...)", "be a surrogate, not its class: `GP()`", surrogate)
+        instance = not (isinstance(surrogate, type) and issubclass(surrogate, Surrogate))
+        require(instance, "Study(surrogate=...)", "be a surrogate, not its class: `GP()`", surrogate)
         fits = surrogate is None or isinstance(surrogate, Surrogate)
         if not fits:
             object.__setattr__(self, "surrogate", BoTorch(surrogate))  # type: ignore[arg-type]

@@ -222,7 +222,7 @@ class Posterior(ABC):
 
 
 class Surrogate(ABC):
-    """A recipe for posteriors."""
+    """A model to fit: from observations to a posterior."""
 
     @abstractmethod
     def fit(self, observations: Observations, start: Hyperparameters | None = None) -> Posterior:
@@ -252,13 +252,13 @@ class Surrogate(ABC):
         return self.averaged(observations, posterior)
 
     def on(self, space: Space) -> Self:
-        """This recipe for the variables of a space."""
+        """This surrogate for the variables of a space."""
         return self
 
     def over_columns(self) -> Self:
-        """This recipe where control sets split the columns in several ways: posteriors can be `arranged`."""
+        """This surrogate where control sets split the columns in several ways: posteriors can be `arranged`."""
         return self
 
     def facing(self, sign: int) -> Self:
-        """This recipe for outcomes times `sign`: -1 where smaller ones are better."""
+        """This surrogate for outcomes times `sign`: -1 where smaller ones are better."""
         return self

@@ -64,7 +64,7 @@ class BoTorch(Surrogate):
         require(fits, "BoTorch(build=...)", "be a model class or a function (X, Y) -> fitted model", self.build)
 
     def on(self, space: Space) -> BoTorch:
-        """This recipe for the variables of a space, where the function cares which they are."""
+        """This surrogate for the variables of a space, where the function cares which they are."""
         place = None if inspect.isclass(self.build) else getattr(self.build, "on", None)
         return self if place is None else BoTorch(place(space))
 

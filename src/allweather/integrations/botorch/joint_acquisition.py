@@ -80,9 +80,9 @@ class RobustOutcomesAcquisition(AcquisitionFunction):
         require_count(seed, f"{WHERE}(seed=...)")
         require(isinstance(reference, Reference), f"{WHERE}(reference=...)", "be a Reference", reference)
         reference = Reference.checked(*reference, f"{WHERE}(reference=...)")
-        recipe = surrogate if isinstance(surrogate, Surrogate) else GP() if surrogate is None else BoTorch(surrogate)
+        fitted_by = surrogate if isinstance(surrogate, Surrogate) else GP() if surrogate is None else BoTorch(surrogate)
         beliefs = {
-            name: _belief(each, observations[name], each.surrogate or recipe, reference)
+            name: _belief(each, observations[name], each.surrogate or fitted_by, reference)
             for name, each in outcomes.items()
         }
         super().__init__(model=ModelList(*(_model(each) for each in beliefs.values())))
@@ -131,9 +131,9 @@ class RobustOutcomesAcquisition(AcquisitionFunction):
         return JointBelief(wanted, kept)
 
 
-def _belief(outcome: Outcome, observations: Observations, recipe: Surrogate, reference: Reference) -> Belief:
+def _belief(outcome: Outcome, observations: Observations, fitted_by: Surrogate, reference: Reference) -> Belief:
     signed = replace(observations, values=outcome.sign * observations.values)
-    posterior = recipe.facing(outcome.sign).fit(signed)
+    posterior = fitted_by.facing(outcome.sign).fit(signed)
     progress = progress_of(posterior, signed, reference)
     objective = (outcome.measure or Expectation()).facing(outcome.sign).at(progress)
     return Belief(posterior, reference, objective, signed, progress, Generator())
