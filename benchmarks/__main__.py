@@ -34,6 +34,7 @@ from benchmarks import (
     papers,
     results_page,
     same_decisions,
+    same_speed,
     simulator,
     simulator_page,
     soak,
@@ -68,6 +69,7 @@ CAMPAIGNS = {
     "contexts": contexts.main,
     "combinations": combinations.main,
     "same_decisions": same_decisions.main,
+    "same_speed": same_speed.main,
     "walks": walks.main,
 }
 ALL = {
