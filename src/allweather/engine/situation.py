@@ -56,6 +56,8 @@ class Situation:
             where: what errors call it, such as `Study.ask`.
             left: the variables that each control set leaves; None without control sets.
         """
+        if context is None and forecast is None:
+            return cls()
         fits = forecast is None or isinstance(forecast, ContextModel)
         require(fits, f"{where}(forecast=...)", "be a context model such as Finite(...)", forecast)
         groups = [list(space.contexts)] if left is None else [list(each) for each in left]
