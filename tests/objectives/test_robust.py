@@ -126,7 +126,7 @@ def test_schedules_are_resolved_by_at():
         (lambda: General(-1, 0, KL(0.1)), "alpha"),
         (lambda: General(1, float("nan"), KL(0.1)), "beta"),
         (lambda: General(0, 0, KL(0.1)), "not both be 0"),
-        (lambda: General(1, 1, KL(0.0)), "above 0"),
+        (lambda: General(1, 1, KL(0.0)), "must be > 0 when General has beta > 0"),
         (lambda: DRO(0.2), r"DRO\(distance"),
         (lambda: MeanRisk(-1, KL(0)), "tradeoff"),
     ],

@@ -40,5 +40,5 @@ def test_every_change_makes_a_new_history():
     assert before.trials[1].state == "pending"
     assert after.trials[1].state == "complete"
     assert (before.revision, after.revision, after.asked(aw.Trial(5, {"x": 0.0})).revision) == (0, 1, 1)
-    with pytest.raises(aw.InvalidInput, match="one of the 5 trials"):
+    with pytest.raises(aw.InvalidInput, match="the number of a trial, 0 to 4"):
         before.find(9)

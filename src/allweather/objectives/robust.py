@@ -45,8 +45,8 @@ class General(Objective):
         )
         require_distance(self, self.distance)
         falls_vertically = self.beta > 0 and self.distance.rate < 1 and self.distance.radius == 0
-        name = type(self.distance).__name__
-        require(not falls_vertically, f"General(beta={self.beta}, distance={name}(radius=...))", "be above 0", 0)
+        name = f"{type(self.distance).__name__}(radius=...)"
+        require(not falls_vertically, name, f"be > 0 when General has beta > 0 (beta={self.beta})", 0)
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:
         """The weighted sum; a term of weight zero is left out."""

@@ -9,14 +9,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from allweather._utils.registry import unknown
-from allweather.errors import Conflict, StorageError
+from allweather.errors import Conflict, InvalidInput, StorageError
 from allweather.storage.database import Database
 from allweather.storage.memory import require_name
 from allweather.storage.schema import events, studies
@@ -55,8 +55,11 @@ class Journal:
         with database.reading() as connection:
             found = connection.execute(sa.select(studies.c.id).where(studies.c.name == name)).scalar()
             if found is None:
-                known = connection.execute(sa.select(studies.c.name)).scalars().all()
-                raise unknown(f"{database.address}", name, known)
+                known = list(connection.execute(sa.select(studies.c.name).order_by(studies.c.name)).scalars())
+                close = get_close_matches(name, known, n=1)
+                listed = f"it has: {', '.join(known)}" if known else "it has none"
+                meant = f"did you mean {close[0]!r}? " if close else ""
+                raise InvalidInput(f"No study {name!r} in {database.address}; {meant}{listed}")
         return cls(database, found, name)
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from allweather.errors import require, require_count
+from allweather.errors import InvalidInput, require, require_count
 from allweather.space import Box, Space
 from allweather.space.changes import changed_space, contains
 from allweather.trials.changes import Change
@@ -85,8 +85,9 @@ class History:
         """
         number = trial.number if isinstance(trial, Trial) else trial
         known = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.trials)
-        listed = f"be one of the {len(self.trials)} trials" if self.trials else "follow a trial: there are none yet"
-        require(known, where, listed, trial)
+        if not self.trials:
+            raise InvalidInput("There are no trials yet", where=where, received=trial)
+        require(known, where, f"be the number of a trial, 0 to {len(self.trials) - 1}", trial)
         return self.trials[number]
 
     @property
