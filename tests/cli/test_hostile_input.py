@@ -159,7 +159,7 @@ def test_mistakes_end_with_a_message(kiosk, words, code):
 def test_a_database_that_may_only_be_read_is_shown_and_exported(kiosk, monkeypatch):
     kiosk("ask")
     before = kiosk("export").out
-    monkeypatch.setattr("allweather.storage.database._is_writable", lambda file: False)
+    monkeypatch.setattr("allweather.storage.database.is_writable", lambda file: False)
     assert "pending" in kiosk("show").out
     assert kiosk("export").out == before
     assert "read-only" in kiosk("tell", 0, 3, code=3).err
