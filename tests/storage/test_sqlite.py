@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allweather.storage import Database, Event, Journal
+from allweather.storage import Database, Event, Journal, StorageError
 
 OTHER_USER = 65534
 VIEWER = """
@@ -83,3 +83,52 @@ def test_a_viewer_who_may_not_write_sees_what_is_written(viewed, viewer):
     assert viewer() == 3
     write(url, 3).close()
     assert viewer() == 4
+
+
+KILLED = """
+import os
+from allweather.storage import Database, Event, Journal, StorageError
+database = Database({url!r})
+journal = Journal.open(database, "kiosk")
+journal.append(1, [Event("asked", {{"number": 1}}, 1)])
+print("acknowledged", flush=True)
+input()
+for number in (2, 3):
+    try:
+        journal.append(number, [Event("asked", {{"number": number}}, number)])
+        print("acknowledged", flush=True)
+    except StorageError as refused:
+        print(refused, flush=True)
+os._exit(0) if {hard} else None
+"""
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_nothing_is_acknowledged_without_the_log(viewed, how, hard):
+    folder, url = viewed
+    code = KILLED.format(url=url, hard=hard)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
+        assert process.stdout.readline() == "acknowledged\n"
+        for end in ("wal", "shm"):
+            (folder / f"study.db-{end}").unlink()
+        other = write(url, 1) if how == "replaced" else None  # by this process, which sees no more than the database
+        out, _ = process.communicate("\n")
+    assert [("-wal file" in line, "start them again" in line) for line in out.splitlines()] == [(True, True)] * 2
+    kept = Database(url)
+    assert [event.trial for event in Journal.open(kept, "kiosk").read()] == [0, 1]
+    kept.close()
+    if other is not None:
+        other.close()
+
+
+def test_a_process_opens_no_new_log_beside_the_one_it_lost(viewed):
+    folder, url = viewed
+    database = write(url, 1)
+    (folder / "study.db-wal").unlink()
+    with pytest.raises(StorageError, match="-wal file"):
+        write(url, 2)
+    with pytest.raises(StorageError, match="-wal file"):
+        Journal.open(database, "kiosk")
+    assert len(Journal.open(Database(url), "kiosk").read()) == 2  # closing in order has saved what was acknowledged

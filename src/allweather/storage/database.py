@@ -16,7 +16,16 @@ from sqlalchemy.pool import NullPool
 from allweather.errors import Conflict, StorageError, require
 from allweather.storage.address import malformed_address, parse_address, shown_address, sqlite_file
 from allweather.storage.migrations import VERSION
-from allweather.storage.sqlite import BUSY_TIMEOUT, is_writable, reading_engine, require_unchanged, writing_engine
+from allweather.storage.sqlite import (
+    BUSY_TIMEOUT,
+    LOST_LOG,
+    identity,
+    is_writable,
+    log_lost,
+    reading_engine,
+    require_unchanged,
+    writing_engine,
+)
 from allweather.storage.turns import locked, take_turn
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -35,7 +44,7 @@ class Database:
         kept = parsed.database not in (None, "") and ":memory:" not in str(parsed.database)
         require(kept, "storage", "name a file or a database", self.address)
         self._file: Path | None = None
-        self.read_only = False
+        self.read_only = self._lost_log = False
         try:
             if parsed.get_backend_name() == "sqlite":
                 self._file = sqlite_file(parsed)
@@ -54,18 +63,17 @@ class Database:
         """A write transaction, committed whole or not at all."""
         if self.read_only:
             raise StorageError(f"{self.address}: {EXPLANATIONS['read-only']}")
-        self._require_same_file()
-        with self._translated(), self.engine.connect() as connection:
+        with self._connected() as connection:
             connection = connection.execution_options(writing=True)
             with connection.begin():
                 yield connection
                 self._require_same_file()  # once more, before it is acknowledged
+                self._require_same_log(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for reading."""
-        self._require_same_file()
-        with self._translated(), self.engine.connect() as connection:
+        with self._connected() as connection:
             yield connection
             if self._file is not None and self.read_only:
                 require_unchanged(connection, self._file)
@@ -122,17 +130,32 @@ class Database:
     def _engine(self, url: sa.URL) -> Engine:
         if self._file is None:
             return sa.create_engine(url, **_options(url))
-        return reading_engine(self._file) if self.read_only else writing_engine(url)
+        return reading_engine(self._file) if self.read_only else writing_engine(url, self._file)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection to what is still in its place, before and after it is used."""
+        self._require_same_file()
+        try:
+            with self._translated(), self.engine.connect() as connection:
+                self._require_same_log(connection)
+                yield connection
+                self._require_same_log(connection)
+        finally:
+            if self._lost_log:
+                self.engine.dispose()  # the last connection that is closed saves what it can
+
+    def _require_same_log(self, connection: Connection) -> None:
+        """Refuse to go on without the write-ahead log: what is written without it would be gone."""
+        if self._file is None or self.read_only:
+            return
+        self._lost_log = self._lost_log or log_lost(connection)
+        if self._lost_log:
+            raise StorageError(f"{self.address}: {LOST_LOG}")
 
     def _identify(self) -> tuple[int, int] | None:
         """Device and number of the database's file; None where it is a server."""
-        if self._file is None:
-            return None
-        try:
-            found = self._file.stat()
-        except OSError:
-            return (0, 0)
-        return found.st_dev, found.st_ino
+        return None if self._file is None else identity(self._file) or (0, 0)
 
     def _require_same_file(self) -> None:
         """Refuse to work on a file that has another's name now, or none: what is written there would be gone."""

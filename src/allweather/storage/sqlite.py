@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
+import weakref
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,17 +20,83 @@ BUSY_TIMEOUT = 30
 """Seconds to wait for another worker that is writing."""
 MAX_OPEN_ATTEMPTS = 20
 """Attempts to open a file for reading while writers come and go."""
+LOST_LOG = (
+    "its -wal file, which holds the newest events, was deleted or replaced while the database was open; nothing of "
+    "this call was acknowledged. End all programs that use the database, start them again, and check which trials are "
+    "missing; never delete the -wal file of a database in use"
+)
 
 
-def writing_engine(url: sa.URL) -> Engine:
-    """Return an engine with a write-ahead log, full synchronization before a commit is acknowledged, and one writer."""
-    engine = sa.create_engine(url, connect_args={"timeout": BUSY_TIMEOUT}, max_overflow=-1)
+class LoggedConnection(sqlite3.Connection):
+    """A connection that knows whether its write-ahead log is still the one beside the database.
+
+    SQLite goes on to write to a log that was deleted. What is in it reaches the database when the last connection is
+    closed in order, and is gone if the process is killed. Where another process has made a new log since, moving the
+    old one would overwrite what is in the new one.
+    """
+
+    _file: Path | None = None
+    _identity: tuple[int, int] | None = None
+    _log: tuple[int, int] | None = None
+
+    def follow(self, file: Path) -> None:
+        """Remember the log that this connection has opened beside a file."""
+        self.execute("SELECT 1 FROM sqlite_master").close()  # opens the log
+        self._file, self._identity, self._log = file, identity(file), identity(log_of(file))
+        _open_connections.add(self)
+
+    @property
+    def log_lost(self) -> bool:
+        """Whether the log was deleted or replaced since this connection opened it."""
+        return self._file is not None and self._log is not None and identity(log_of(self._file)) != self._log
+
+    def follows(self, file: Path) -> bool:
+        """Return whether this is a connection to what is now in this place."""
+        return self._file == file and self._identity == identity(file)
+
+    def close(self) -> None:
+        """Close the connection, which moves the log into the database, unless another log is in its place."""
+        if not self._abandon():
+            self._log = None
+            super().close()
+
+    def __del__(self) -> None:
+        self._abandon()
+
+    def _abandon(self) -> bool:
+        """Never close the connection, if the log of another process would be lost by it."""
+        file = self._file
+        replaced = self.log_lost and file is not None and identity(log_of(file)) is not None and self.follows(file)
+        if replaced:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
+        return replaced
+
+
+_open_connections: weakref.WeakSet[LoggedConnection] = weakref.WeakSet()
+
+
+def writing_engine(url: sa.URL, file: Path) -> Engine:
+    """Return an engine with a write-ahead log, full synchronization before a commit is acknowledged, and one writer.
+
+    Args:
+        url: the database's address.
+        file: the database.
+    """
+    arguments = {"timeout": BUSY_TIMEOUT, "factory": LoggedConnection}
+    engine = sa.create_engine(url, connect_args=arguments, max_overflow=-1)
+
+    @sa.event.listens_for(engine, "do_connect")
+    def connect(*_: Any) -> None:
+        # All connections of a process share the index of the log: one to a new log would read it by the old index.
+        if any(each.log_lost and each.follows(file) for each in list(_open_connections)):
+            raise StorageError(f"{file.name}: {LOST_LOG}")
 
     @sa.event.listens_for(engine, "connect")
     def connected(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # transactions begin where SQLAlchemy says
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
+        connection.follow(file)
 
     @sa.event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
@@ -78,6 +146,21 @@ def require_unchanged(connection: Connection, file: Path) -> None:
     unchanged = connection.info["unchanged"]
     if unchanged is not None and unchanged != _version(file):
         raise StorageError(f"{file.name} was written while it was read: try again")
+
+
+def log_lost(connection: Connection) -> bool:
+    """Return whether the log of a connection of a `writing_engine` was deleted or replaced."""
+    driver = connection.connection.dbapi_connection
+    return isinstance(driver, LoggedConnection) and driver.log_lost
+
+
+def identity(file: Path) -> tuple[int, int] | None:
+    """Return device and number of a file; None where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def log_of(file: Path) -> Path:
