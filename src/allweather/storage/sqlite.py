@@ -27,6 +27,25 @@ LOST_LOG = (
 )
 
 
+class DamagedText(str):
+    """Text of a database that is not UTF-8, with an escape sequence for each byte that is not."""
+
+    __slots__ = ()
+
+
+def decode(text: bytes) -> str:
+    r"""Return text as SQLite stores it, in UTF-8 unless it is damaged.
+
+    Example:
+        >>> decode(b"kiosk"), isinstance(decode(b"ki\xffsk"), DamagedText)
+        ('kiosk', True)
+    """
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return DamagedText(text.decode(errors="backslashreplace"))
+
+
 class LoggedConnection(sqlite3.Connection):
     """A connection that knows whether its write-ahead log is still the one beside the database.
 
@@ -97,6 +116,7 @@ def writing_engine(url: sa.URL, file: Path) -> Engine:
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
         connection.follow(file)
+        connection.text_factory = decode
 
     @sa.event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
@@ -181,6 +201,7 @@ def _open(file: Path) -> tuple[sqlite3.Connection, tuple[int, ...] | None]:
             isolation_level=None,
             check_same_thread=False,
         )
+        found.text_factory = decode
         try:
             found.execute("PRAGMA schema_version").close()
         except sqlite3.OperationalError as trouble:
