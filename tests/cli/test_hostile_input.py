@@ -159,7 +159,7 @@ def test_mistakes_end_with_a_message(kiosk, words, code):
 def test_a_database_that_may_only_be_read_is_shown_and_exported(kiosk, monkeypatch):
     kiosk("ask")
     before = kiosk("export").out
-    monkeypatch.setattr("allweather.storage.database._is_writable", lambda file: False)
+    monkeypatch.setattr("allweather.storage.database.is_writable", lambda file: False)
     assert "pending" in kiosk("show").out
     assert kiosk("export").out == before
     assert "read-only" in kiosk("tell", 0, 3, code=3).err
@@ -182,3 +182,18 @@ def test_a_damaged_study_is_saved(kiosk, folder):
     assert "1 events" in kiosk("export", "saved.jsonl", "--salvage").err
     kiosk("import", "saved.jsonl", "--study", "saved")
     assert len(kiosk("show", "--study", "saved", "--json").document["trials"]) == 1
+
+
+def test_one_byte_that_is_not_utf8_loses_one_event(kiosk, folder):
+    kiosk("ask", "-n", 3)
+    with sqlite3.connect(folder / "allweather.db") as connection:
+        connection.execute("UPDATE events SET payload = CAST(x'7B22FF7D' AS TEXT) WHERE number = 2")
+    connection.close()
+    assert "event 2 cannot be read" in kiosk("show", code=3).err
+    ended = kiosk("backup", "saved.jsonl", "--json", code=3)
+    assert "'kiosk' is damaged: its events 2 cannot be read" in ended.err
+    assert ended.document["damaged"] == {"kiosk": [2]}
+    assert "1 events" in kiosk("export", "one.jsonl", "--salvage").err
+    kiosk("restore", "saved.jsonl", "--storage", "sqlite:///restored.db")
+    shown = kiosk("show", "--storage", "sqlite:///restored.db", "--json").document
+    assert len(shown["trials"]) == 2

@@ -70,11 +70,12 @@ def test_computations_wait_until_there_is_memory():
     assert asyncio.run(scenario()) == ["one begins", "one ends", "two begins", "two ends"]
 
 
-def test_a_damaged_study_leaves_the_others_alone(url):
+@pytest.mark.parametrize("damage", ["'{\"x'", "CAST(x'7B22FF7D' AS TEXT)"])
+def test_a_damaged_study_leaves_the_others_alone(url, damage):
     fed(url, 3)
     fed(url, 3, "other")
     with Database(url).writing() as connection:
-        connection.execute(sa.text("UPDATE events SET payload = '{\"x' WHERE study = 1 AND number > 2"))
+        connection.execute(sa.text(f"UPDATE events SET payload = {damage} WHERE study = 1 AND number > 2"))
     with serving(url) as running, running.client() as client:
         front = client.get("/")
         assert front.status_code == 200

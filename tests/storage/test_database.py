@@ -116,7 +116,7 @@ def test_a_file_that_is_deleted_or_replaced_takes_nothing_more(url, tmp_path, ho
 
 def test_a_database_that_may_only_be_read_is_read(url, monkeypatch):
     Journal.create(Database(url), "kiosk", {"a": 1}).append(0, [some()])
-    monkeypatch.setattr("allweather.storage.database._is_writable", lambda file: False)
+    monkeypatch.setattr("allweather.storage.database.is_writable", lambda file: False)
     journal = Journal.open(Database(url), "kiosk")
     assert (journal.spec, len(journal.read())) == ({"a": 1}, 1)
     with pytest.raises(StorageError, match="it is read-only"):

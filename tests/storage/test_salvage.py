@@ -3,7 +3,8 @@ import sqlalchemy as sa
 from tests.storage.test_optimistic_writes import SPACE
 
 import allweather as aw
-from allweather.storage import Database, Journal, StorageError, import_lines
+from allweather.storage import Database, Journal, StorageError, import_lines, names
+from allweather.storage.backup import backup_lines, restore_lines
 from allweather.storage.salvage import salvage_lines
 from allweather.storage.summary import study_summaries
 from allweather.study import StudyLog
@@ -42,3 +43,63 @@ def test_a_summary_survives_what_it_cannot_read(damaged):
     with damaged.writing() as connection:
         connection.execute(sa.text("UPDATE events SET payload = '[' WHERE study = 1"))
     assert [each.damaged for each in study_summaries(damaged, 10)] == [True, False]
+
+
+BYTES = "CAST(CAST(substr({0}, 1, 5) AS BLOB) || x'FF' || CAST(substr({0}, 7) AS BLOB) AS TEXT)"
+"""A column with a byte that is not UTF-8, as SQLite keeps it."""
+
+
+@pytest.fixture
+def one_byte(tmp_path):
+    """Returns a database where one byte of a column is not UTF-8: of an event of `kiosk`, or of the study."""
+
+    def damage(column, number=4):
+        url = f"sqlite:///{tmp_path}/studies.db"
+        for name in ("kiosk town", "other"):
+            log = aw.Study(SPACE, storage=url, name=name)
+            log.add([{"order": 0.5, "demand": 0.5, "value": 1.0}])
+            for value in range(28):
+                log.observe_contexts([{"demand": value / 28}])
+        database = Database(url)
+        place = f"events SET {column}" if column not in ("name", "spec") else f"studies SET {column}"
+        where = f"study = 1 AND number = {number}" if column not in ("name", "spec") else "id = 1"
+        with database.writing() as connection:
+            connection.exec_driver_sql(f"UPDATE {place} = {BYTES.format(column)} WHERE {where}")
+        return database
+
+    return damage
+
+
+@pytest.mark.parametrize("column", ["payload", "kind", "worker"])
+def test_one_byte_loses_one_event(one_byte, column):
+    database = one_byte(column)
+    with pytest.raises(StorageError, match=r"'kiosk town' is damaged: its event 4 cannot.*--study 'kiosk town'`"):
+        Journal.open(database, "kiosk town").read()
+    lines, lost = salvage_lines(Journal.open(database, "kiosk town"))
+    assert (len(lines), lost) == (1 + 28, [4])
+    assert [each.name for each in study_summaries(database, 10)] == ["kiosk town", "other"]
+    assert len(StudyLog.of(Journal.open(database, "other")).history.trials) == 1
+    damaged = {}
+    lines = list(backup_lines(database, damaged))
+    assert damaged == {"kiosk town": [4]}
+    fresh = Database("sqlite:///" + str(database._file.parent / "fresh.db"))
+    assert restore_lines(fresh, lines) == ["kiosk town", "other"]
+    assert [Journal.open(fresh, name).last for name in ("kiosk town", "other")] == [28, 29]
+
+
+def test_the_newest_event_is_not_utf8(one_byte):
+    assert [each.damaged for each in study_summaries(one_byte("payload", 29), 10)] == [True, False]
+
+
+@pytest.mark.parametrize(("column", "shown"), [("name", r"kiosk\xfftown"), ("spec", "kiosk town")])
+def test_a_name_or_a_spec_that_is_not_utf8(one_byte, column, shown):
+    database = one_byte(column)
+    assert names(database) == [each.name for each in study_summaries(database, 10)] == [shown, "other"]
+    lines, lost = salvage_lines(Journal.open(database, shown))
+    assert (len(lines), lost) == (30, [])
+    assert len(list(backup_lines(database, {}))) == 60
+
+
+def test_a_backup_says_what_it_leaves_out(damaged, caplog):
+    assert len(list(backup_lines(damaged))) == 1 + 4 + 1 + 6
+    assert "'kiosk' is damaged; events left out: [3, 4]" in caplog.text

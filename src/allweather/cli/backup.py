@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from allweather.cli.app import app, print_line
+from allweather.cli.app import STORAGE, app, print_error, print_line
 from allweather.cli.export import MAX_FILE
 from allweather.cli.files import read_file, write_new_file
 from allweather.cli.options import JsonOption, SharedOptions, StorageOption
@@ -21,16 +21,24 @@ def backup(
 ) -> None:
     """Write all studies of a database to one file, also while they are in use.
 
+    Of a damaged study what can be read is written, what cannot is named, and the exit code is 3.
+
     Example: allweather backup kiosk-backup.jsonl
     """
     from allweather.storage.backup import backup_lines
 
     shared = SharedOptions(storage, None, as_json)
     database = shared.database()
-    text = "".join(f"{line}\n" for line in backup_lines(database))
+    damaged: dict[str, list[int]] = {}
+    text = "".join(f"{line}\n" for line in backup_lines(database, damaged))
     write_new_file(file, text)
-    document = {"storage": database.address, "file": str(file), "lines": text.count("\n")}
+    document = {"storage": database.address, "file": str(file), "lines": text.count("\n"), "damaged": damaged}
     shared.print(document, lambda: print_line(f"Saved the studies of {database.address} in {file}"))
+    for name, lost in damaged.items():
+        events = f"its events {', '.join(map(str, lost[:20]))}" if lost else "what it is made of"
+        print_error(f"The study {name!r} is damaged: {events} cannot be read, and all else is saved.")
+    if damaged:
+        raise typer.Exit(STORAGE)
 
 
 @app.command()

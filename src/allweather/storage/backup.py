@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
 from collections.abc import Iterable, Iterator
 
 from allweather.errors import InvalidInput, StorageError, require
 from allweather.storage.database import Database
 from allweather.storage.export import FORMAT, export_lines, import_lines
-from allweather.storage.journal import Journal, names
+from allweather.storage.journal import journals, names
+from allweather.storage.salvage import salvage_lines
+
+log = logging.getLogger("allweather")
 
 
-def backup_lines(database: Database) -> Iterator[str]:
+def backup_lines(database: Database, damaged: dict[str, list[int]] | None = None) -> Iterator[str]:
     """Return all studies of a database as lines of JSON, while they are in use; each study as it is at one moment.
+
+    Of a damaged study it is what can be read.
 
     Args:
         database: holds the studies.
+        damaged: receives the names of damaged studies, with the numbers of the events that are left out; without it
+            a warning is logged.
     """
-    for name in names(database):
-        yield from export_lines(Journal.open(database, name))
+    for journal in journals(database):
+        try:
+            yield from list(export_lines(journal))
+        except StorageError:
+            lines, lost = salvage_lines(journal)
+            if damaged is None:
+                log.warning("the study %r is damaged; events left out: %s", journal.name, lost)
+            else:
+                damaged[journal.name] = lost
+            yield from lines
 
 
 def restore_lines(database: Database, lines: Iterable[str]) -> list[str]:

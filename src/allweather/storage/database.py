@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
@@ -18,13 +16,21 @@ from sqlalchemy.pool import NullPool
 from allweather.errors import Conflict, StorageError, require
 from allweather.storage.address import malformed_address, parse_address, shown_address, sqlite_file
 from allweather.storage.migrations import VERSION
+from allweather.storage.sqlite import (
+    BUSY_TIMEOUT,
+    LOST_LOG,
+    identity,
+    is_writable,
+    log_lost,
+    reading_engine,
+    require_unchanged,
+    writing_engine,
+)
 from allweather.storage.turns import locked, take_turn
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 727_407
 """Of all advisory locks in a PostgreSQL database, ours have this first number."""
-BUSY_TIMEOUT = 30
-"""Seconds to wait for another worker that is writing."""
 QUEUED, LOCK_NOT_AVAILABLE = 1.0, "55P03"
 """Seconds in PostgreSQL's queue for a turn before looking at who holds it, and what the server says after them."""
 
@@ -38,19 +44,16 @@ class Database:
         kept = parsed.database not in (None, "") and ":memory:" not in str(parsed.database)
         require(kept, "storage", "name a file or a database", self.address)
         self._file: Path | None = None
-        self.read_only = False
+        self.read_only = self._lost_log = False
         try:
             if parsed.get_backend_name() == "sqlite":
                 self._file = sqlite_file(parsed)
-                self.read_only = self._file.is_file() and not _is_writable(self._file)
-                parsed = _read_only(parsed, self._file) if self.read_only else parsed
-            self.engine: Engine = sa.create_engine(parsed, **_options(parsed))
+                self.read_only = self._file.is_file() and not is_writable(self._file)
+            self.engine: Engine = self._engine(parsed)
         except (NoSuchModuleError, ImportError, ValueError) as trouble:
             raise malformed_address(url) from trouble
         except OSError as trouble:
             raise StorageError(f"{self.address}: it cannot be opened ({trouble.strerror})") from trouble
-        if self._file is not None:
-            _configure_sqlite(self.engine, self.read_only)
         self._identity: tuple[int, int] | None = None
         self._update()
         self._identity = self._identify()
@@ -60,19 +63,20 @@ class Database:
         """A write transaction, committed whole or not at all."""
         if self.read_only:
             raise StorageError(f"{self.address}: {EXPLANATIONS['read-only']}")
-        self._require_same_file()
-        with self._translated(), self.engine.connect() as connection:
+        with self._connected() as connection:
             connection = connection.execution_options(writing=True)
             with connection.begin():
                 yield connection
                 self._require_same_file()  # once more, before it is acknowledged
+                self._require_same_log(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection for reading."""
-        self._require_same_file()
-        with self._translated(), self.engine.connect() as connection:
+        with self._connected() as connection:
             yield connection
+            if self._file is not None and self.read_only:
+                require_unchanged(connection, self._file)
 
     @contextmanager
     def turn(self, study: int) -> Iterator[None]:
@@ -123,15 +127,35 @@ class Database:
         """Close all connections."""
         self.engine.dispose()
 
+    def _engine(self, url: sa.URL) -> Engine:
+        if self._file is None:
+            return sa.create_engine(url, **_options(url))
+        return reading_engine(self._file) if self.read_only else writing_engine(url, self._file)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """A connection to what is still in its place, before and after it is used."""
+        self._require_same_file()
+        try:
+            with self._translated(), self.engine.connect() as connection:
+                self._require_same_log(connection)
+                yield connection
+                self._require_same_log(connection)
+        finally:
+            if self._lost_log:
+                self.engine.dispose()  # the last connection that is closed saves what it can
+
+    def _require_same_log(self, connection: Connection) -> None:
+        """Refuse to go on without the write-ahead log: what is written without it would be gone."""
+        if self._file is None or self.read_only:
+            return
+        self._lost_log = self._lost_log or log_lost(connection)
+        if self._lost_log:
+            raise StorageError(f"{self.address}: {LOST_LOG}")
+
     def _identify(self) -> tuple[int, int] | None:
         """Device and number of the database's file; None where it is a server."""
-        if self._file is None:
-            return None
-        try:
-            found = self._file.stat()
-        except OSError:
-            return (0, 0)
-        return found.st_dev, found.st_ino
+        return None if self._file is None else identity(self._file) or (0, 0)
 
     def _require_same_file(self) -> None:
         """Refuse to work on a file that has another's name now, or none: what is written there would be gone."""
@@ -204,43 +228,12 @@ HOLDER = sa.text(
 
 
 def _options(url: sa.URL) -> dict[str, Any]:
-    if url.get_backend_name() == "sqlite":
-        return {"connect_args": {"timeout": BUSY_TIMEOUT}, "max_overflow": -1}
     options: dict[str, Any] = {"poolclass": NullPool}  # a connection that waits for the next ask may be dead by then
     if url.get_backend_name() == "postgresql" and "options" not in url.query:
         # A worker that is suspended while it writes must not stop the others for ever.
         limits = {"lock_timeout": BUSY_TIMEOUT, "idle_in_transaction_session_timeout": 2 * BUSY_TIMEOUT}
         options["connect_args"] = {"options": " ".join(f"-c {name}={1000 * each}" for name, each in limits.items())}
     return options
-
-
-def _is_writable(file: Path) -> bool:
-    """Return whether this process may write a database: its file, and the log beside it."""
-    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
-
-
-def _read_only(url: sa.URL, file: Path) -> sa.URL:
-    """Return the address that opens a file for reading only; without a log beside it, nothing can change it."""
-    log = Path(f"{file}-wal")
-    fixed = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
-    return url.set(database=f"file:{quote(str(file))}", query={"mode": "ro", "uri": "true", **fixed})
-
-
-def _configure_sqlite(engine: Engine, read_only: bool) -> None:
-    """Set the write-ahead log, full synchronisation before a commit is acknowledged, and exclusive writers."""
-
-    @sa.event.listens_for(engine, "connect")
-    def connected(connection: Any, _: Any) -> None:
-        connection.isolation_level = None  # transactions begin where SQLAlchemy says
-        cursor = connection.cursor()
-        for pragma in () if read_only else ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-            cursor.execute(f"PRAGMA {pragma}")
-        cursor.close()
-
-    @sa.event.listens_for(engine, "begin")
-    def began(connection: Connection) -> None:
-        writing = connection.get_execution_options().get("writing", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
 EXPLANATIONS = {

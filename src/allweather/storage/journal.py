@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from allweather.errors import Conflict, InvalidInput, StorageError
 from allweather.storage.database import Database
 from allweather.storage.memory import require_name
 from allweather.storage.schema import events, studies
+from allweather.storage.sqlite import DamagedText
 from allweather.trials.events import Event, concerns
 
 MAX_EVENT_CHARACTERS = 1_000_000
@@ -54,12 +56,14 @@ class Journal:
         require_name(name)
         with database.reading() as connection:
             found = connection.execute(sa.select(studies.c.id).where(studies.c.name == name)).scalar()
-            if found is None:
-                known = list(connection.execute(sa.select(studies.c.name).order_by(studies.c.name)).scalars())
+        if found is None:
+            known = {each.name: each for each in journals(database)}
+            if name not in known:
                 close = get_close_matches(name, known, n=1)
                 listed = f"it has: {', '.join(known)}" if known else "it has none"
                 meant = f"did you mean {close[0]!r}? " if close else ""
                 raise InvalidInput(f"No study {name!r} in {database.address}; {meant}{listed}")
+            return known[name]  # what is shown of a name that is damaged
         return cls(database, found, name)
 
     @property
@@ -80,7 +84,7 @@ class Journal:
         with self._database.reading() as connection:
             text = connection.execute(sa.select(studies.c.spec).where(studies.c.id == self._study)).scalar_one()
         try:
-            return dict(json.loads(text))
+            return dict(parse(text))
         except (ValueError, TypeError, RecursionError):
             said = "what it is made of must be a JSON object, and is not: restore a copy"
             raise StorageError(f"{self.name}: {said}") from None
@@ -158,10 +162,27 @@ class Journal:
             return self._last(connection)
 
 
+def journals(database: Database) -> list[Journal]:
+    """The journals of all studies in a database, by name."""
+    with database.reading() as connection:
+        rows = connection.execute(sa.select(studies.c.id, studies.c.name).order_by(studies.c.name)).all()
+    return [Journal(database, row.id, str(row.name)) for row in rows]
+
+
 def names(database: Database) -> list[str]:
     """The studies in a database."""
-    with database.reading() as connection:
-        return list(connection.execute(sa.select(studies.c.name).order_by(studies.c.name)).scalars())
+    return [journal.name for journal in journals(database)]
+
+
+def parse(text: str) -> Any:
+    """Return JSON as it is stored; raises `ValueError` for what is damaged.
+
+    Args:
+        text: of a column.
+    """
+    if isinstance(text, DamagedText):
+        raise ValueError("not UTF-8")
+    return json.loads(text)
 
 
 def _row(event: Event, payload: str) -> dict[str, Any]:
@@ -180,9 +201,10 @@ def _written(payload: dict[str, Any]) -> str:
 
 def _event(row: Any, name: str) -> Event:
     try:
-        payload = json.loads(row.payload)
-        if not isinstance(payload, dict):
-            raise ValueError("no object")
+        payload = parse(row.payload)
+        whole = isinstance(payload, dict) and isinstance(row.kind, str) and isinstance(row.worker, str)
+        if not whole or isinstance(row.kind, DamagedText) or isinstance(row.worker, DamagedText):
+            raise ValueError("not an event")
     except (ValueError, TypeError, RecursionError):
         raise damaged(name, row.number) from None
     return Event(row.kind, payload, row.trial, row.number, row.at, row.worker)
@@ -192,5 +214,5 @@ def damaged(name: str, number: int) -> StorageError:
     """Return the error for an event that cannot be read."""
     return StorageError(
         f"the study {name!r} is damaged: its event {number} cannot be read; restore a backup, or save what can be read "
-        f"with `allweather export --salvage --study {name}`"
+        f"with `allweather export --salvage --study {shlex.quote(name)}`"
     )

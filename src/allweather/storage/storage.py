@@ -37,7 +37,10 @@ class Storage:
         from allweather.storage.journal import Journal, names
 
         database = Database(self.url)
-        return Journal.open(database, name) if name in names(database) else None
+        if name in names(database):
+            return Journal.open(database, name)
+        database.close()
+        return None
 
     def find_or_create(self, name: str, spec: Mapping[str, Any]) -> tuple[Journal, bool]:
         """Return the journal of a study, and whether it was created just now.

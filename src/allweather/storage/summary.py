@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from allweather.storage.database import Database
+from allweather.storage.journal import parse
 from allweather.storage.schema import events, studies
 
 
@@ -49,7 +49,7 @@ def study_summaries(database: Database, limit: int, offset: int = 0) -> list[Stu
     chosen = sa.select(studies).order_by(studies.c.name)
     with database.reading() as connection:
         rows = connection.execute(chosen.limit(limit).offset(offset)).all()
-        found = [(row, _summary(connection, row.id, row.name, row.created)) for row in rows]
+        found = [(row, _summary(connection, row.id, str(row.name), row.created)) for row in rows]
     return [replace(summary, direction=_direction(row.spec)) for row, summary in found]
 
 
@@ -85,14 +85,14 @@ def _summary(connection: Connection, study: int, name: str, created: float) -> S
 def _direction(spec: str) -> str:
     """Return the direction of a study by its spec."""
     try:
-        return str(json.loads(spec).get("direction", "maximize"))
+        return str(parse(spec).get("direction", "maximize"))
     except (AttributeError, ValueError, TypeError, RecursionError):
         return ""
 
 
 def _readable(payload: str) -> bool:
     try:
-        return isinstance(json.loads(payload), dict)
+        return isinstance(parse(payload), dict)
     except (ValueError, TypeError, RecursionError):
         return False
 
@@ -103,5 +103,5 @@ def _count_trials(connection: Connection, study: int) -> int:
     whole = events.c.study == study, events.c.trial.is_(None), events.c.kind == "added"
     added = sa.select(events.c.payload).where(*whole)
     table = connection.execute(added.order_by(events.c.number.desc()).limit(1)).scalar()
-    rows = [] if table is None else json.loads(table).get("trials", [])
+    rows = [] if table is None else parse(table).get("trials", [])
     return max([-1 if asked is None else int(asked), *(int(row["number"]) for row in rows)]) + 1
