@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -189,5 +190,5 @@ def damaged(name: str, number: int) -> StorageError:
     """Return the error for an event that cannot be read."""
     return StorageError(
         f"the study {name!r} is damaged: its event {number} cannot be read; restore a backup, or save what can be read "
-        f"with `allweather export --salvage --study {name}`"
+        f"with `allweather export --salvage --study {shlex.quote(name)}`"
     )
