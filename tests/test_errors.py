@@ -10,6 +10,7 @@ from allweather.errors import (
     Conflict,
     InvalidInput,
     StorageError,
+    name_mismatch,
     require,
     require_count,
     require_number,
@@ -101,3 +102,9 @@ def test_errors_keep_their_kind_and_fields_when_changed_and_pickled(kind):
 def test_other_errors_are_no_value_errors(kind):
     assert issubclass(kind, AllweatherError)
     assert not issubclass(kind, ValueError)
+
+
+def test_a_mismatch_of_many_names_is_short():
+    found = name_mismatch(["order"], [f"x{number}" for number in range(50_000)])
+    assert len(found) < 1000
+    assert found.endswith("'x49', ... (49950 more)")

@@ -149,6 +149,10 @@ def require_count(value: Any, where: str, *, low: int = 0, high: int | None = No
     require(whole and value >= low, where, f"be a whole number, at least {low}", value)
 
 
+MAX_NAMES = 50
+"""Names of one kind that a message lists, at most."""
+
+
 def name_mismatch(names: Iterable[str], given: Iterable[str]) -> str:
     """Say which names are missing and which are unknown; empty if there are none.
 
@@ -160,7 +164,12 @@ def name_mismatch(names: Iterable[str], given: Iterable[str]) -> str:
     missing = [name for name in expected if name not in received]
     unknown = [str(name) for name in received if name not in expected]
     parts = [("lacks", missing), ("has unknown", unknown)]
-    return " and ".join(f"{what} {', '.join(map(repr, found))}" for what, found in parts if found)
+    return " and ".join(f"{what} {_listed(found)}" for what, found in parts if found)
+
+
+def _listed(names: list[str]) -> str:
+    further = len(names) - MAX_NAMES
+    return ", ".join(map(repr, names[:MAX_NAMES])) + (f", ... ({further} more)" if further > 0 else "")
 
 
 def is_number(value: Any) -> bool:

@@ -3,6 +3,8 @@
 import re
 import shlex
 
+import pytest
+
 from allweather.cli.options import study_options
 
 
@@ -27,5 +29,13 @@ def test_the_next_command_names_the_database(terminal):
     assert next_command(terminal(*words).out)[-2:] == words[-2:]
 
 
+@pytest.mark.parametrize("address", ["ada:geheim@host/db", "postgresql+psycopg://ada:x@1:geheim@127.0.0.1:1a/x"])
+def test_a_password_in_what_is_no_address_is_not_shown(terminal, address):
+    shown = terminal("show", "--storage", address, code=2)
+    assert "must be a database's address" in shown.err
+    assert "geheim" not in shown.out + shown.err
+
+
 def test_a_password_is_not_repeated():
+    assert "geheim" not in study_options("postgresql+psycopg://me@host/db?password=geheim", None)
     assert "geheim" not in study_options("postgresql+psycopg://me:geheim@host/db", None)

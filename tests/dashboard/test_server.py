@@ -2,11 +2,13 @@
 
 import os
 import re
+import shlex
 import signal
 import socket
 import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -86,6 +88,31 @@ def test_in_an_empty_folder_the_database_is_made(tmp_path, monkeypatch):
     monkeypatch.setattr("allweather.dashboard.serve", lambda url, *_: served.append(names(Database(url))))
     assert CliRunner().invoke(app, ["dashboard"]).exit_code == 0
     assert served == [[]]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX systems")
+def test_files_that_all_users_may_read_are_named(kiosk, tmp_path, monkeypatch):
+    monkeypatch.delenv("ALLWEATHER_TOKEN", raising=False)
+    monkeypatch.setattr("allweather.dashboard.serve", lambda *_: False)
+    tokens, database = tmp_path / "my tokens.toml", Path(kiosk.removeprefix("sqlite:///"))
+    tokens.write_text(f'ada = {{ token = "{TOKEN}" }}\n')
+
+    def warned(*words):
+        ended = CliRunner().invoke(app, ["dashboard", "--storage", kiosk, *words])
+        assert ended.exit_code == 0
+        return ended.stderr
+
+    for file in (tokens, database):
+        file.chmod(0o644)
+    assert warned() == ""
+    found = warned("--tokens", str(tokens)).splitlines()
+    assert all(
+        f"chmod o-rwx {shlex.quote(str(file))}" in line for file, line in zip((tokens, database), found, strict=True)
+    )
+    assert TOKEN not in "".join(found)
+    for file in (tokens, database):
+        file.chmod(0o640)
+    assert warned("--tokens", str(tokens)) == ""
 
 
 def test_what_it_refuses_to_start_with(kiosk, tmp_path, monkeypatch):

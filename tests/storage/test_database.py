@@ -128,6 +128,29 @@ def test_passwords_are_not_shown():
         Database("postgresql+psycopg://ada:pw1@127.0.0.1:1/x?password=pw2&sslpassword=pw3&connect_timeout=2")
     assert "ada:***" in str(refused.value)
     assert not any(secret in str(refused.value) for secret in ("pw1", "pw2", "pw3"))
-    with pytest.raises(InvalidInput) as refused:
-        Database("nonsense?password=pw2")
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "nonsense?password=pw2",
+        "ada:pw2@host/db",
+        "postgresql:ada:pw2@host/db",
+        "//ada:pw2@host/db",
+        "ada:pw2/db",
+        "host=h password=pw2",
+        "user=ada;pwd=pw2",
+        "pw2@x://host",
+        "nonsense://ada:pw2@host/db",
+        "postgresql+psycopg://ada:x@1:pw2@127.0.0.1:1a/x",
+    ],
+)
+def test_a_password_in_what_is_no_address_is_not_shown(address):
+    with pytest.raises(InvalidInput, match="must be a database's address") as refused:
+        Database(address)
     assert "pw2" not in str(refused.value)
+
+
+def test_a_file_in_place_of_an_address_is_named():
+    with pytest.raises(InvalidInput, match=r"got '\./kiosk-2\.db'"):
+        Database("./kiosk-2.db")

@@ -1,3 +1,5 @@
+import shlex
+
 import pytest
 import sqlalchemy as sa
 from tests.storage.test_optimistic_writes import SPACE
@@ -29,6 +31,20 @@ def test_a_damaged_study_says_so(damaged):
         StudyLog.of(Journal.open(damaged, "kiosk"))
     assert len(StudyLog.of(Journal.open(damaged, "other")).history.trials) == 3
     assert [each.name for each in study_summaries(damaged, 10)] == ["kiosk", "other"]
+
+
+@pytest.mark.parametrize("payload", ["{", '{"values": 7}'])
+def test_the_command_that_salvages_can_be_typed_as_it_is(tmp_path, payload):
+    database = Database(f"sqlite:///{tmp_path}/studies.db")
+    name = "Ada's stall; no `rain`"
+    study = aw.Study(SPACE, storage=database.address, name=name)
+    study.tell(study.ask(), 1.0, context={"demand": 0.5})
+    with database.writing() as connection:
+        connection.execute(sa.text("UPDATE events SET payload = :payload WHERE number = 2"), {"payload": payload})
+    with pytest.raises(StorageError) as refused:
+        StudyLog.of(Journal.open(database, name)).history.trials  # noqa: B018
+    command = str(refused.value).partition("`allweather ")[2].removesuffix("`")
+    assert shlex.split(command) == ["export", "--salvage", "--study", name]
 
 
 def test_what_can_be_read_is_saved(damaged):

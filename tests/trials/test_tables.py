@@ -1,7 +1,10 @@
+import time
+
 import pandas as pd
 import pytest
 
 import allweather as aw
+from allweather._utils.formatting import tame
 from allweather.trials import read_csv, rows_of
 from allweather.trials.rows import RowReader
 from allweather.trials.tables import Line
@@ -88,3 +91,73 @@ def test_a_file_in_another_encoding(tmp_path):
     (tmp_path / "old.csv").write_bytes("order,größe\n".encode("latin-1"))
     with pytest.raises(aw.InvalidInput, match=r"not encoded in UTF-8.*save it as UTF-8"):
         rows_of(tmp_path / "old.csv")
+
+
+MIXED = "order;pots;wood;demand;value\n0,5;2;oak;3;1,5\n0,25;2;oak;3;2\n0.75;2;oak;3;1.234\n"
+
+
+def test_decimal_commas_and_points_in_one_file_are_refused_with_the_question(tmp_path):
+    study, file = aw.Study(SPACE), tmp_path / "mixed.csv"
+    file.write_text(MIXED)
+    with pytest.raises(aw.InvalidInput) as refused:
+        study.add(file)
+    for part in (
+        "a comma in 0,5 (line 2, column 'order'), 1,5 (line 2, column 'value'), 0,25 (line 3, column 'order')",
+        "a point in 0.75 (line 4, column 'order'), 1.234 (line 4, column 'value')",
+        "or does the point separate thousands?",
+    ):
+        assert part in str(refused.value)
+    assert not study.history.trials
+    file.write_text("note;" + MIXED.replace("0.75", "0,75").replace("1.234", "1,234").replace("\n", "\nv1.2;", 3))
+    assert study.add(file, columns=list(ROW))[-1].values == (1.234,)
+
+
+def test_contexts_with_both_decimal_marks_are_refused(tmp_path):
+    (tmp_path / "demand.csv").write_text("demand;day\n0,5;1\n1.234;2\n")
+    with pytest.raises(aw.InvalidInput, match=r"observe_contexts.*writes decimals in two ways"):
+        aw.Study(SPACE).observe_contexts(tmp_path / "demand.csv", columns=["demand"])
+
+
+def test_a_frame_with_two_columns_of_one_name_is_refused():
+    frame = pd.DataFrame([[*ROW.values(), 9.0]], columns=[*ROW, "value"])
+    for table in (frame, frame.iloc[0]):
+        with pytest.raises(aw.InvalidInput, match=r"name each column once, got \['value'\]; rename or drop"):
+            aw.Study(SPACE).add(table)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"order": 0.5, "value": 1}\n{"order": 0.2, "value": 2}\n', '\n[{"order": 0.5}]', "{\n", '{"a": 1, \n']
+)
+def test_json_in_place_of_a_table_is_recognised(tmp_path, text):
+    (tmp_path / "study.csv").write_text(text)
+    with pytest.raises(aw.InvalidInput, match=r"holds JSON, not a CSV table; .*allweather import.*json.loads"):
+        aw.Study(SPACE).add(tmp_path / "study.csv")
+
+
+def test_a_header_of_many_columns_takes_no_time():
+    names = [f"x{number}" for number in range(50_000)]
+    begun = time.process_time()
+    (line,) = read_csv(",".join(names) + "\n" + ",".join(["1"] * 50_000))
+    assert time.process_time() - begun < 2
+    assert len(line.cells) == 50_000
+
+
+def test_what_a_table_for_spreadsheets_escapes_is_read_back():
+    odd = ("=b", "oak", "'oak", "-1", "''=c", " pine")
+    space = aw.Space(**{"-x": aw.Real(0, 1), "wood": aw.Choice(*odd), "lot": aw.Choice(1, 2), "w": aw.Context(0, 1)})
+    study = aw.Study(space)
+    rows = [{"-x": 0.5, "wood": each, "lot": 2, "w": 0.5, "value": 1, "occasion": each.strip(" '")} for each in odd]
+    study.add(rows)
+    plain = study.trials()
+    for table in (plain.map(tame).rename(columns=tame), plain):
+        back = aw.Study(space)
+        back.add(read_csv(table.to_csv().replace(",2,", ",2.0,")))
+        pd.testing.assert_frame_equal(back.trials(), plain)
+
+
+def test_an_option_that_looks_like_another_escaped_is_refused():
+    study = aw.Study(aw.Space(wood=aw.Choice("=b", "'=b"), x=aw.Real(0, 1)))
+    with pytest.raises(aw.InvalidInput, match="name one option"):
+        study.add(read_csv("wood,x,value\n'=b,0.5,1\n"))
+    (trial,) = study.add(read_csv("wood,x,value\n''=b,0.5,1\n"))
+    assert trial.decision["wood"] == "'=b"

@@ -102,10 +102,20 @@ def plain(value: Any) -> Any:
 
 
 def tame(cell: Any) -> Any:
-    """Escape a cell that a spreadsheet would take for a formula.
+    """Escape a cell that a spreadsheet would take for a formula, and one that looks escaped.
 
     Example:
-        >>> tame("=1+1"), tame("oak"), tame(-3.0)
-        ("'=1+1", 'oak', -3.0)
+        >>> tame("=1+1"), tame("oak"), tame(-3.0), tame("'=1+1")
+        ("'=1+1", 'oak', -3.0, "''=1+1")
     """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(UNSAFE) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip("'").startswith(UNSAFE) else cell
+
+
+def untamed(cell: str) -> str:
+    """Return the text that `tame` escaped; other text as it is.
+
+    Example:
+        >>> untamed("'=1+1"), untamed("'oak'")
+        ('=1+1', "'oak'")
+    """
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(UNSAFE) else cell

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import stat
 import sys
 import webbrowser
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allweather.cli.app import app, print_line
+from allweather.cli.app import app, print_error, print_line
 from allweather.cli.files import read_file
 from allweather.cli.options import JsonOption, SharedOptions, StorageOption
 from allweather.errors import InvalidInput, require
@@ -72,6 +74,10 @@ def dashboard(
     )
     shared = SharedOptions(storage, None, as_json)
     shared.database(create=True).close()  # report database errors before the server starts
+    for file in (tokens, key):
+        _warn_if_public(file, "whoever can log in to this machine can read its secrets")
+    if config.guarded:
+        _warn_if_public(_database_file(shared.url), "the studies in it can be read on this machine without a token")
 
     def ready(address: str) -> None:
         shared.print({"address": address}, lambda: print_line(f"Dashboard: {address} (stop with Ctrl-C)"))
@@ -83,6 +89,21 @@ def dashboard(
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def _warn_if_public(file: Path | None, consequence: str) -> None:
+    """Warn where every user of this machine may read or write a file; systems other than POSIX have other rights."""
+    if file is None or os.name != "posix" or not file.is_file():
+        return
+    if file.stat().st_mode & (stat.S_IROTH | stat.S_IWOTH):
+        print_error(f"warning: {file} is open to all users: {consequence}; run `chmod o-rwx {shlex.quote(str(file))}`")
+
+
+def _database_file(url: str) -> Path | None:
+    from allweather.storage.address import parse_address, sqlite_file
+
+    address = parse_address(url)
+    return sqlite_file(address) if address.get_backend_name() == "sqlite" else None
 
 
 def _users(file: Path | None) -> tuple[User, ...]:

@@ -128,10 +128,10 @@ def study_options(storage: str | None, name: str | None) -> str:
         >>> study_options("sqlite:///farm.db", "red wheat")
         " --storage sqlite:///farm.db --study 'red wheat'"
     """
-    from sqlalchemy import make_url
+    from allweather.storage.address import parse_address, shown_address
 
     by_default = storage in (None, DEFAULT_STORAGE, os.environ.get("ALLWEATHER_STORAGE"))
-    address = None if by_default or storage is None else make_url(storage).render_as_string(hide_password=True)
+    address = None if by_default or storage is None else shown_address(parse_address(storage))
     given = {"--storage": address, "--study": name}
     return "".join(f" {option} {shlex.quote(value)}" for option, value in given.items() if value is not None)
 
@@ -186,13 +186,9 @@ def _with_signature(command: Callable[..., None], parameters: Sequence[inspect.P
 
 
 def _require_file(url: str) -> None:
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
+    from allweather.storage.address import parse_address
 
-    try:
-        parsed = make_url(url)
-    except ArgumentError:
-        return  # Database raises for a malformed URL
+    parsed = parse_address(url)
     file = parsed.database or ""
     named = parsed.get_backend_name() == "sqlite" and file and not file.startswith((":", "file:"))
     if named and not Path(file).exists():

@@ -26,6 +26,7 @@ from allweather.errors import InvalidInput, require
 from allweather.space.text import value
 from allweather.space.variables import Variable
 from allweather.trials import Row, read_csv
+from allweather.trials.tables import DecimalMarks
 
 if TYPE_CHECKING:
     from allweather.engine.policy import Policy
@@ -115,14 +116,19 @@ def _rows(file: Path, variables: Mapping[str, Variable]) -> list[Row]:
     lines = read_csv(read_file(file, 1_000_000))
     require(0 < len(lines) <= MAX_CONTEXTS, str(file), f"have 1 to {MAX_CONTEXTS} rows", len(lines))
     rows: list[Row] = []
+    marks = DecimalMarks()
     for line in lines:
         strange = [name for name in line.cells if name not in variables]
         require(not strange, f"{file.name}: header", f"name contexts ({', '.join(variables)})", ", ".join(strange))
         try:
             cells = {name: _pointed(text, line.decimal_comma) for name, text in line.cells.items()}
+            for name, text in line.cells.items():
+                if parsed_number(cells[name]) is not None:
+                    marks.note(text, name, line)
             rows.append({name: value(text, variables[name], name) for name, text in cells.items()})
         except InvalidInput as error:
             raise error.within(f"{file.name}: {line.where}") from None
+    marks.check(str(file))
     return rows
 
 

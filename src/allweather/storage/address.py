@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -17,15 +18,20 @@ def parse_address(url: object) -> sa.URL:
     """Return the parsed address of a database; an error does not show what may be a password."""
     try:
         return sa.make_url(url)  # type: ignore[arg-type]
-    except (sa.exc.ArgumentError, ValueError) as trouble:
-        raise malformed_address(url) from trouble
+    except (sa.exc.ArgumentError, ValueError):
+        raise malformed_address(url) from None  # what SQLAlchemy says may hold the password
 
 
 def malformed_address(url: object) -> InvalidInput:
-    """Return the error for an address that is none."""
+    """Return the error for an address that is none; only a scheme, or what can be a file's name, is shown."""
     text = str(url)
-    scheme = text.partition("://")[0].partition("?")[0]
-    shown = f"{scheme}://..." if "@" in text or "?" in text else repr(url)
+    scheme, separator, _ = text.partition("://")
+    if re.fullmatch(r"[\w. /~-]{0,200}", text):
+        shown = repr(text)
+    elif separator and re.fullmatch(r"[A-Za-z][\w+.-]{0,40}", scheme):
+        shown = f"{scheme}://..."
+    else:
+        shown = f"{len(text)} characters, not shown since they may hold a password"
     return InvalidInput(f"must be a database's address such as sqlite:///study.db, got {shown}", where="storage")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -72,7 +73,7 @@ class OptimisticWrites:
             except (AttributeError, LookupError, TypeError, ValueError) as trouble:
                 raise StorageError(
                     f"the study is damaged after event {self._replay.seen}: {trouble}; restore a backup, or save what "
-                    "can be read with `allweather export --salvage`"
+                    f"can be read with `allweather export --salvage --study {shlex.quote(self.journal.name)}`"
                 ) from trouble
             return self._replay.history
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from allweather._utils.formatting import parsed_number
+from allweather._utils.formatting import parsed_number, tame, untamed
 from allweather.errors import InvalidInput, is_number, name_mismatch, require
 from allweather.space import Box, Space
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
 from allweather.trials.reported_values import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Result
-from allweather.trials.tables import TABLE, Columns, Line, is_blank
+from allweather.trials.tables import TABLE, Columns, DecimalMarks, Line, is_blank
 from allweather.trials.trial import plain
 
 OWN_COLUMNS = ("trial", "state", "left", "cost")
@@ -58,6 +58,8 @@ class RowReader:
     """That of all rows, where the table has none."""
     outcomes: tuple[str, ...] = ()
     """The names of several outcomes, which have a column each in place of `value`."""
+    marks: DecimalMarks = field(default_factory=DecimalMarks, repr=False, compare=False)
+    """The numbers read so far."""
 
     def __post_init__(self) -> None:
         require(self.blank in BLANK, "Study.add(blank=...)", f"be one of {', '.join(BLANK)}", self.blank)
@@ -75,12 +77,12 @@ class RowReader:
         choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
         require("state" in names or state == "complete", f"{where}, column 'state'", choose, state)
         row, headers = self.named(line.cells, names, where)
-        cells = _Cells(row, headers, line, where)
+        cells = _Cells(row, headers, line, where, self.marks)
         decision = {name: cells.read(name, variable) for name, variable in space.decisions.items()}
         context = self._context(cells, space)
         occasion = occasion_name(self.occasion, "Study.add(occasion=...)")
         if "occasion" in row and "occasion" not in space.variables and not is_blank(row["occasion"]):
-            occasion = occasion_name(plain({"occasion": row["occasion"]})["occasion"], cells.at("occasion"))
+            occasion = occasion_name(plain({"occasion": cells.text("occasion")})["occasion"], cells.at("occasion"))
         if self.outcomes:
             results = {name: self._result(cells, name, f"{name} sd", space) for name in self.outcomes}
             failed = all(each.failed for each in results.values())
@@ -142,6 +144,7 @@ class _Cells(NamedTuple):
     headers: Headers
     line: Line
     where: str
+    marks: DecimalMarks
 
     def at(self, name: str) -> str:
         return f"{self.where}, column {self.headers.get(name, name)!r}"
@@ -150,14 +153,34 @@ class _Cells(NamedTuple):
         """The value of a variable, checked."""
         inner, cell = variable.variable if isinstance(variable, Context) else variable, self.row[name]
         if isinstance(inner, Choice):
-            by_name = {str(option): option for option in inner.options}
-            value = by_name.get(cell.strip(), cell) if isinstance(cell, str) else cell
+            value = self._option(name, inner) if isinstance(cell, str) else cell
         else:
             value = self.number(name)
             whole = isinstance(inner, Integer) and is_number(value) and math.isfinite(value) and value == int(value)
             value = int(value) if whole else value
         variable.encode(value, self.at(name))
         return plain({name: value})[name]
+
+    def text(self, name: str) -> Any:
+        """A cell, without the quote that a spreadsheet needs before a formula."""
+        cell = self.row[name]
+        return untamed(cell) if self.line.escaped and isinstance(cell, str) else cell
+
+    def _option(self, name: str, variable: Choice) -> Any:
+        """The option that a text names, as it is or as our tables escape and write it; the text where there is none."""
+        cell = self.row[name].strip()
+        plain_, bare = (
+            [option for option in variable.options if str(option).strip() == text] for text in (cell, untamed(cell))
+        )
+        exact = [option for option in plain_ if str(option) == self.row[name]] or plain_
+        found = {*exact, *(bare if self.line.escaped else ())}
+        if len(found) > 1:
+            requirement = "name one option (a quote before a formula may be an escape)"
+            raise InvalidInput(where=self.at(name), requirement=requirement, received=sorted(map(str, found)))
+        if not found:
+            read = parsed_number(cell.replace(",", ".") if self.line.decimal_comma else cell)
+            found = {option for option in variable.options if is_number(option) and option == read}
+        return found.pop() if found else self.row[name]
 
     def number(self, name: str) -> Any:
         """A cell as a number where it is one; a blank one is None."""
@@ -172,7 +195,10 @@ class _Cells(NamedTuple):
             remedy = "write a decimal point, or separate cells by semicolons"
             raise InvalidInput(where=self.at(name), requirement="be a number", received=cell, remedy=remedy)
         found = parsed_number(text.replace(",", ".") if comma else text)
-        return cell if found is None else found
+        if found is None:
+            return cell
+        self.marks.note(text, self.headers.get(name, name), self.line)
+        return found
 
 
 def further_columns(outcomes: Sequence[str]) -> Sequence[str]:
@@ -208,8 +234,9 @@ def read_contexts(lines: Sequence[Line], box: Box, columns: Columns = None) -> l
         row, headers = reader.named(line.cells, list(box), where)
         strange = [name for name in row if name not in box]
         require(not strange, where, f"have columns {', '.join(box)} only", strange, "choose columns by `columns=`")
-        cells = _Cells(row, headers, line, where)
+        cells = _Cells(row, headers, line, where, reader.marks)
         found.append({name: cells.read(name, variable) for name, variable in box.items()})
+    reader.marks.check(OBSERVED)
     return found
 
 
@@ -217,7 +244,10 @@ def _find(name: str, given: Sequence[str]) -> str | None:
     """The header that means a name: the same, or but for case, spaces and a unit in brackets."""
     if name in given:
         return name
-    alike = [header for header in given if _simple(header) == _simple(name)]
+    simple = _simple(name)
+    alike = [header for header in given if header == tame(name)] or [
+        header for header in given if _simple(header) == simple
+    ]
     return alike[0] if len(alike) == 1 else None
 
 

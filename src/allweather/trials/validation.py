@@ -15,7 +15,7 @@ from allweather.trials.history import History
 from allweather.trials.reported_values import occasion_name, reported_outcomes, standard_errors
 from allweather.trials.results import Failed, Result, encode_results, reported_results
 from allweather.trials.rows import OBSERVED, RowReader, read_contexts
-from allweather.trials.tables import Columns, Line
+from allweather.trials.tables import TABLE, Columns, Line
 from allweather.trials.trial import Row, Trial, plain
 
 Say = Callable[[Trial], Event]
@@ -161,6 +161,7 @@ class Validator:
             require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
             space = space.controlling([name for name in space.decisions if name not in left])
         entries = [reader.read(line, self._space_left(line.cells, space)) for line in rows]
+        reader.marks.check(TABLE)
 
         def choose(history: History) -> list[Event]:
             if len(history.changes) != len(self.changes):  # the study was changed in between

@@ -59,6 +59,61 @@ def test_reproduces_the_closed_forms(name, radius, zeros):
     torch.testing.assert_close(ours.slope, theirs.slope, rtol=1e-6, atol=1e-7)
 
 
+AWKWARD = {
+    "infinite beyond the recession": (
+        TotalVariation,
+        lambda u: (u - 1).abs(),
+        lambda s: torch.where(s < 1, torch.where(s > -1, s, -1.0), torch.inf),
+        1.0,
+    ),
+    "nan in a branch that is not taken": (
+        ChiSquared,
+        lambda u: (u - 1) ** 2,
+        lambda s: torch.where(s > -2, (s + 2).sqrt() ** 4 / 4 - 1, -1.0),
+        np.inf,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("radius", [1e-3, 0.3, 1.1, 1.9])
+def test_a_conjugate_whose_automatic_gradient_is_wrong_at_its_end(name, radius):
+    closed, phi, conjugate, recession = AWKWARD[name]
+    reference = Reference.checked(torch.arange(5.0)[:, None], [0.3, 0.3, 0.3, 0.0999, 0.0001])
+    values = torch.tensor([[3.0, 2, 2.5, 1, 0], [0, 1, 2, 3, 4]], dtype=torch.float64)
+    ours, theirs = Phi(radius, phi, conjugate, recession), closed(radius)
+    found, expected = ours.worst_case(values, reference), theirs.worst_case(values, reference)
+    torch.testing.assert_close(found.value, expected.value, rtol=0, atol=1e-7)
+    assert bool((ours.between(found.weights, reference) <= radius * (1 + 1e-6)).all())
+    torch.testing.assert_close(
+        ours.fragility(values, reference, 1.7), theirs.fragility(values, reference, 1.7), rtol=1e-6, atol=0
+    )
+
+
+class _Wrong(torch.autograd.Function):
+    """The conjugate of chi-squared, with a derivative that is wrong."""
+
+    factor = 1.0
+
+    @staticmethod
+    def forward(ctx, s):
+        ctx.save_for_backward(s)
+        return torch.where(s > -2, s + s**2 / 4, -1.0)
+
+    @staticmethod
+    def backward(ctx, above):
+        (s,) = ctx.saved_tensors
+        return above * torch.where(s > -0.5, (1 + s / 2).clamp_min(0.0), 0.0 * s + _Wrong.factor)
+
+
+@pytest.mark.parametrize("factor", [-1.0, 0.01, 0.5, torch.inf])
+def test_a_worst_case_that_is_not_at_the_radius_is_refused(factor, monkeypatch):
+    monkeypatch.setattr(_Wrong, "factor", factor)
+    reference = Reference.checked(torch.arange(4.0)[:, None], [0.25] * 4)
+    with pytest.raises(InvalidInput, match=r"Phi\(conjugate=\.\.\.\).*worst case.*clamp the argument of a branch"):
+        Phi(0.9, lambda u: (u - 1) ** 2, _Wrong.apply).worst_case(torch.arange(4.0), reference)
+
+
 def test_the_wrong_conjugate_is_refused():
     with pytest.raises(InvalidInput, match="convex conjugates"):
         Phi(0.1, phi=lambda u: (u - 1) ** 2, conjugate=torch.expm1)

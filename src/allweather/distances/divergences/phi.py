@@ -22,9 +22,13 @@ from allweather.distances.divergences.f_divergence import (
     tilt_gradient,
 )
 from allweather.distances.divergences.phi_newton import Tilted, tilted
-from allweather.errors import is_number, require
+from allweather.errors import InvalidInput, is_number, require
 
 Answer = TypeVar("Answer", bound=tuple[Tensor, ...])
+DIFFERENCE_STEP = 1e-3
+"""Relative step of the differences that replace a derivative that is NaN: their error is its fourth power."""
+RADIUS_TOLERANCE = 1e-6
+"""A worst case may lie this much, relatively, beyond the radius; below it, a thousand times as much."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +91,38 @@ class Phi(Distance):
         one = torch.ones((), dtype=torch.float64, requires_grad=True)
         with torch.enable_grad():
             (slope,) = torch.autograd.grad(self.phi(one), one)
-        return slope.detach()
+        return slope.detach() if bool(slope.isfinite()) else _differences(self.phi, one.detach())[0]
 
     def _ratio(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """phi(q/p), the ratio q/p, and its derivative, at `s`."""
+        conjugate, ratio, curvature = self._derivatives(s)
+        # A finite sum proves finite entries at a fraction of the cost.
+        if not math.isfinite((conjugate + ratio + curvature).sum().item()):
+            broken = (conjugate + ratio + curvature).isnan()
+            if math.isfinite(self.recession):  # at its end a conjugate may be infinite, its derivative there anything
+                broken = broken | ~torch.isfinite(conjugate)
+                s = torch.where(broken, s.clamp_max(self.recession * (1 - 4 * torch.finfo(s.dtype).eps)), s)
+            if bool(broken.any()):
+                found = zip((conjugate, ratio, curvature), self._repaired(s[broken]), strict=True)
+                conjugate, ratio, curvature = (whole.masked_scatter(broken, part) for whole, part in found)
+        # Fenchel-Young holds with equality at the ratio
+        return s.detach() * ratio - conjugate, ratio, curvature
+
+    def _derivatives(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The conjugate at `s` and its first two derivatives, by autograd."""
         with torch.enable_grad():
             s = s.detach().requires_grad_()
             conjugate = self.conjugate(s)
             (ratio,) = torch.autograd.grad(conjugate.sum(), s, create_graph=True)
             curvature = torch.autograd.grad(ratio.sum(), s)[0] if ratio.requires_grad else torch.zeros_like(s)
-        # Fenchel-Young holds with equality at the ratio
-        return (s * ratio - conjugate).detach(), ratio.detach(), curvature
+        return conjugate.detach(), ratio.detach(), curvature.detach()
+
+    def _repaired(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """As `_derivatives`, but where a branch that is not taken makes autograd NaN, by differences."""
+        conjugate, ratio, curvature = self._derivatives(s)
+        steep, bent = _differences(self.conjugate, s, self.recession)
+        lost = (ratio + curvature).isnan()
+        return conjugate, torch.where(lost, steep, ratio), torch.where(lost, bent, curvature)
 
     def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
         """From the dual: the least price of a unit of divergence at which no tilt stays below the target."""
@@ -110,6 +135,8 @@ class Phi(Distance):
         for rows in between.nonzero().flatten().split(self._rows(f.shape[-1])):
             tilt = _Tilt(self, height[rows] / scale[rows], p, aim[rows])
             price[rows], slope[rows] = tilt.price()
+            if not math.isfinite((price[rows].sum() + slope[rows].sum()).item()):
+                raise self._unsolved("has no finite fragility")
         price = with_gradient(price * scale.squeeze(-1), lambda: slope, flat)
         return self._fragility(flat, reference, target, lowest, price).reshape(values.shape[:-1])
 
@@ -133,12 +160,33 @@ class Phi(Distance):
         tilted = ~(exhausted | untouched)
         if bool(tilted.any()):
             own = p[tilted] if p.ndim > 1 else p
-            found = _Tilt(self, height[tilted] / scale[tilted], own, radius[tilted]).solve()
+            relative = height[tilted] / scale[tilted]
+            found = _Tilt(self, relative, own, radius[tilted]).solve()
+            self._check(found, relative, Reference(reference.points, own), radius[tilted])
             weights[tilted] = found.weights
             slope[tilted] = -scale[tilted].squeeze(-1) / found.theta
             gradient[tilted] = found.slope_gradient(slope[tilted], f[tilted])
         value = floor.squeeze(-1) + (weights * height).sum(-1)
         return Worst(value, with_gradient(slope, lambda: gradient, values), weights)
+
+    def _check(self, found: _Found, height: Tensor, reference: Reference, radius: Tensor) -> None:
+        """Refuse worst cases that are not at the radius, which a wrong derivative of the conjugate gives."""
+        spent = self.between(found.weights, reference)
+        if not math.isfinite((spent.sum() + found.theta.sum()).item()):
+            raise self._unsolved("has no finite worst case")
+        beyond = spent > radius * (1 + RADIUS_TOLERANCE) + 1e-9
+        # Where the lowest value is as good as reached, rounding may leave some of the radius unused.
+        short = (spent < radius * (1 - 1e3 * RADIUS_TOLERANCE) - 1e-9) & ((found.weights * height).sum(-1) > 1e-6)
+        if bool((beyond | short).any()):
+            at, limit = (each[beyond | short][0].item() for each in (spent, radius))
+            raise self._unsolved(f"has its worst case at a divergence of {at:.4g} instead of the radius {limit:.4g}")
+
+    def _unsolved(self, problem: str) -> InvalidInput:
+        remedy = (
+            "its derivative, by autograd, must be right wherever it is finite: clamp the argument of a branch that is "
+            "not taken, as in `torch.where(s > -2, (s.clamp_min(-2) + 2) ** 1.5, 0.0)`"
+        )
+        return InvalidInput(problem, where=f"{type(self).__name__}(conjugate=...)", remedy=remedy)
 
     def _collapsed(self, height: Tensor, reference: Reference, reachable: Tensor) -> tuple[Tensor, Tensor]:
         """Everything on the smallest value: those weights (b, n), and their divergence (b,)."""
@@ -148,6 +196,17 @@ class Phi(Distance):
         first = torch.nn.functional.one_hot(lowest.to(torch.uint8).argmax(-1), p.shape[-1]).to(p.dtype)
         weights = torch.where(mass > 0, p * lowest / mass.clamp_min(1e-300), first)
         return weights, self.between(weights, reference)
+
+
+def _differences(function: Function, s: Tensor, end: float = math.inf) -> tuple[Tensor, Tensor]:
+    """First and second derivative of a function at `s` by central differences of fourth order, below `end`."""
+    step = DIFFERENCE_STEP * s.abs().clamp_min(1.0)
+    if math.isfinite(end):
+        step = step.minimum(((end - s) / 8).clamp_min(1e-9))
+    low, below, at, above, high = (function(s + k * step).detach() for k in (-2, -1, 0, 1, 2))
+    slope = (low - 8 * below + 8 * above - high) / (12 * step)
+    bend = (16 * (below + above) - low - high - 30 * at) / (12 * step.square())
+    return slope, bend.clamp_min(0.0)
 
 
 class _Found(NamedTuple):
