@@ -145,7 +145,7 @@ def test_a_trial_is_found_by_its_number(url):
     own = made(url)
     assert own.trial(0) == StudyLog.open(url, "kiosk").trial(0)
     assert own.tell(own.trial(1), 2.0, context={"demand": 3.0}).state == "complete"
-    with pytest.raises(aw.InvalidInput, match=r"Study.trial\(number=...\)` must be the number of a trial, 0 to 1, got 7"):
+    with pytest.raises(aw.InvalidInput, match=r"Study.trial\(number=...\)` must be the number .* 0 to 1, got 7"):
         own.trial(7)
     with pytest.raises(aw.InvalidInput, match="There are no trials yet"):
         aw.Study(SPACE).trial(0)
