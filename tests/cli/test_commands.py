@@ -296,7 +296,7 @@ def test_lists_for_scripts(terminal):
 
 def test_every_command_has_an_example_and_speaks_to_scripts(terminal):
     commands = typer.main.get_command(app).commands
-    assert len(commands) == 24
+    assert len(commands) == 25
     assert set(commands) == set(ORDER)
     for name in commands:
         said = terminal(name, "--help").out

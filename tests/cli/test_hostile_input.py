@@ -186,10 +186,13 @@ def test_a_damaged_study_is_saved(kiosk, folder):
 
 def test_one_byte_that_is_not_utf8_loses_one_event(kiosk, folder):
     kiosk("ask", "-n", 3)
+    assert "kiosk: 3 events, all whole" in kiosk("verify").out
     with sqlite3.connect(folder / "allweather.db") as connection:
         connection.execute("UPDATE events SET payload = CAST(x'7B22FF7D' AS TEXT) WHERE number = 2")
     connection.close()
     assert "event 2 cannot be read" in kiosk("show", code=3).err
+    assert "kiosk: 3 events, cannot be used: 2" in kiosk("verify", code=3).out
+    assert kiosk("verify", "--json", code=3).document["studies"][0]["damaged"] == [2]
     ended = kiosk("backup", "saved.jsonl", "--json", code=3)
     assert "'kiosk' is damaged: its events 2 cannot be read" in ended.err
     assert ended.document["damaged"] == {"kiosk": [2]}

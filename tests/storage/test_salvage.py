@@ -1,4 +1,5 @@
 import shlex
+import sqlite3
 
 import pytest
 import sqlalchemy as sa
@@ -119,3 +120,31 @@ def test_a_name_or_a_spec_that_is_not_utf8(one_byte, column, shown):
 def test_a_backup_says_what_it_leaves_out(damaged, caplog):
     assert len(list(backup_lines(damaged))) == 1 + 4 + 1 + 6
     assert "'kiosk' is damaged; events left out: [3, 4]" in caplog.text
+
+
+def test_overwritten_pages_lose_what_is_on_them(tmp_path):
+    url = f"sqlite:///{tmp_path}/studies.db"
+    for name in ("kiosk", "other"):
+        log = aw.Study(SPACE, storage=url, name=name)
+        log.add([{"order": 0.5, "demand": 0.5, "value": 1.0}])
+        for value in range(149):
+            log.observe_contexts([{"demand": value / 149}])
+    whole = tmp_path / "studies.db"
+    with sqlite3.connect(whole) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    content = bytearray(whole.read_bytes())
+    middle = content.index(b'"demand":0.5033')  # of an event of the first study
+    content[middle - 60 : middle + 60] = b"\xff" * 120
+    broken = tmp_path / "broken.db"
+    page = middle // 4096 * 4096
+    content[page : page + 8] = b"\xff" * 8  # SQLite refuses the whole page
+    broken.write_bytes(content)
+    database, damaged = Database(f"sqlite:///{broken}"), {}
+    assert [each.name for each in study_summaries(database, 10)] == ["kiosk", "other"]
+    lines = list(backup_lines(database, damaged))
+    assert list(damaged) == ["kiosk"]
+    assert 1 < len(damaged["kiosk"]) < 75  # those of one page
+    assert len(lines) == 302 - len(damaged["kiosk"])
+    fresh = Database(f"sqlite:///{tmp_path}/fresh.db")
+    assert restore_lines(fresh, lines) == ["kiosk", "other"]

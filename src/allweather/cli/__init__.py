@@ -14,10 +14,11 @@ from allweather.cli import (
     run,
     show,
     tell,
+    verify,
 )
 from allweather.cli.app import app
 
 __all__ = ["app"]
 
 # Importing a module registers its commands.
-_ = (ask, backup, change, check, dashboard, export, init, papers, plot, recommend, run, show, tell)
+_ = (ask, backup, change, check, dashboard, export, init, papers, plot, recommend, run, show, tell, verify)

@@ -32,7 +32,7 @@ Exit codes: 0 success, 1 unexpected error, 2 invalid input, 3 storage error, 4 b
 ORDER = (
     *("init", "ask", "tell", "correct", "add", "observe", "change", "recommend", "policy", "check", "show"),
     *("dashboard", "plot", "report", "run"),
-    *("export", "import", "backup", "restore"),
+    *("export", "import", "backup", "restore", "verify"),
     *("methods", "problems", "bench", "figures", "reproduce"),
 )
 EXPECTED: tuple[type[BaseException], ...] = (

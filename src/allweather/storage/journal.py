@@ -8,7 +8,7 @@ import shlex
 import socket
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -16,6 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError
 
 from allweather.errors import Conflict, InvalidInput, StorageError
 from allweather.storage.database import Database
@@ -26,6 +27,12 @@ from allweather.trials.events import Event, concerns
 
 MAX_EVENT_CHARACTERS = 1_000_000
 """Characters of one event, at most."""
+MAX_PROBED_ROWS = 1_000_000
+"""Rows of a damaged database that are looked for one by one."""
+MIN_ROW_BYTES = 30
+"""Bytes of an event in a file of SQLite, at least."""
+MALFORMED = "malformed"
+"""What SQLite says of damaged pages."""
 
 
 class Journal:
@@ -103,15 +110,40 @@ class Journal:
     def read_readable(self) -> tuple[list[Event], list[int]]:
         """The events that can be read, in order, and the numbers of those that cannot."""
         chosen = sa.select(events).where(events.c.study == self._study).order_by(events.c.number)
+        missing: set[int] = set()
         with self._database.reading() as connection:
-            rows = connection.execute(chosen).all()
-        found, lost = [], []
+            try:
+                rows: Sequence[Any] = connection.execute(chosen).all()
+            except DatabaseError as trouble:
+                if MALFORMED not in str(trouble.orig):
+                    raise
+                rows, missing = self._read_one_by_one(connection)
+        found, lost = [], list(missing)
         for row in rows:
             try:
                 found.append(_event(row, self.name))
             except StorageError:
-                lost.append(int(row.number))
-        return found, lost
+                lost.append(row.number)
+        return found, sorted(lost)
+
+    def _read_one_by_one(self, connection: Connection) -> tuple[list[Any], set[int]]:
+        """The rows of a file of SQLite whose pages are damaged, in order, and the numbers of those that are lost."""
+        try:
+            last = connection.exec_driver_sql("SELECT max(rowid) FROM events NOT INDEXED").scalar() or 0
+        except DatabaseError:
+            size = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+            last = connection.exec_driver_sql(size).scalar_one() // MIN_ROW_BYTES
+        query = "SELECT * FROM events NOT INDEXED WHERE rowid = ? AND study = ?"
+        rows: dict[int, Any] = {}
+        for place in range(1, min(last, MAX_PROBED_ROWS) + 1):
+            with suppress(DatabaseError):
+                row = connection.exec_driver_sql(query, (place, self._study)).first()
+                if row is not None and isinstance(row.number, int) and row.number > 0:
+                    rows.setdefault(row.number, row)
+        newest = max(rows, default=0)
+        with suppress(DatabaseError):  # the index may know of more
+            newest = max(newest, self._last(connection))
+        return [rows[number] for number in sorted(rows)], set(range(1, newest + 1)) - set(rows)
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
         """Write events, all or none, by a writer that has seen the first `seen` ones; return them numbered.

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
+from sqlalchemy.exc import DatabaseError
 
 from allweather.storage.database import Database
-from allweather.storage.journal import parse
+from allweather.storage.journal import MALFORMED, parse
 from allweather.storage.schema import events, studies
 
 
@@ -71,11 +72,20 @@ def find_study(database: Database, name: str) -> StudyKey | None:
 
 def _summary(connection: Connection, study: int, name: str, created: float) -> StudySummary:
     newest = sa.select(events.c.number, events.c.at, events.c.payload).where(events.c.study == study)
-    found = connection.execute(newest.order_by(events.c.number.desc()).limit(1)).first()
+    try:
+        found = connection.execute(newest.order_by(events.c.number.desc()).limit(1)).first()
+    except DatabaseError as trouble:
+        if MALFORMED not in str(trouble.orig):
+            raise
+        return StudySummary(name, created, 0, 0, created, damaged=True)
     last, changed = (0, created) if found is None else (found.number, found.at)
     try:
         trials, damaged = _count_trials(connection, study), False
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
+        trials, damaged = 0, True
+    except DatabaseError as trouble:
+        if MALFORMED not in str(trouble.orig):
+            raise
         trials, damaged = 0, True
     if found is not None and not damaged:
         damaged = not _readable(found.payload)
