@@ -100,9 +100,9 @@ class Phi(Distance):
         phi = s.detach() * ratio - conjugate
         # A finite sum proves finite entries at a fraction of the cost.
         if not math.isfinite((phi.sum() + curvature.sum()).item()):
-            broken = (conjugate + ratio + curvature).isnan()
+            broken = (ratio + curvature).isnan() | conjugate.isnan()
             if math.isfinite(self.recession):  # at its end a conjugate may be infinite, its derivative there anything
-                broken = broken | ~torch.isfinite(conjugate)
+                broken = broken | (~torch.isfinite(conjugate) & torch.isfinite(ratio))
                 s = torch.where(broken, s.clamp_max(self.recession * (1 - 4 * torch.finfo(s.dtype).eps)), s)
             if bool(broken.any()):
                 found = zip((conjugate, ratio, curvature), self._repaired(s[broken]), strict=True)
