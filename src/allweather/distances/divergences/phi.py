@@ -96,17 +96,19 @@ class Phi(Distance):
     def _ratio(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """phi(q/p), the ratio q/p, and its derivative, at `s`."""
         conjugate, ratio, curvature = self._derivatives(s)
+        # Fenchel-Young holds with equality at the ratio
+        phi = s.detach() * ratio - conjugate
         # A finite sum proves finite entries at a fraction of the cost.
-        if not math.isfinite((conjugate + ratio + curvature).sum().item()):
-            broken = (conjugate + ratio + curvature).isnan()
+        if not math.isfinite((phi.sum() + curvature.sum()).item()):
+            broken = (ratio + curvature).isnan() | conjugate.isnan()
             if math.isfinite(self.recession):  # at its end a conjugate may be infinite, its derivative there anything
-                broken = broken | ~torch.isfinite(conjugate)
+                broken = broken | (~torch.isfinite(conjugate) & torch.isfinite(ratio))
                 s = torch.where(broken, s.clamp_max(self.recession * (1 - 4 * torch.finfo(s.dtype).eps)), s)
             if bool(broken.any()):
                 found = zip((conjugate, ratio, curvature), self._repaired(s[broken]), strict=True)
                 conjugate, ratio, curvature = (whole.masked_scatter(broken, part) for whole, part in found)
-        # Fenchel-Young holds with equality at the ratio
-        return s.detach() * ratio - conjugate, ratio, curvature
+                phi = s.detach() * ratio - conjugate
+        return phi, ratio, curvature
 
     def _derivatives(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The conjugate at `s` and its first two derivatives, by autograd."""
@@ -120,8 +122,10 @@ class Phi(Distance):
     def _repaired(self, s: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """As `_derivatives`, but where a branch that is not taken makes autograd NaN, by differences."""
         conjugate, ratio, curvature = self._derivatives(s)
-        steep, bent = _differences(self.conjugate, s, self.recession)
         lost = (ratio + curvature).isnan()
+        if not bool(lost.any()):
+            return conjugate, ratio, curvature
+        steep, bent = _differences(self.conjugate, s, self.recession)
         return conjugate, torch.where(lost, steep, ratio), torch.where(lost, bent, curvature)
 
     def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
@@ -171,7 +175,11 @@ class Phi(Distance):
 
     def _check(self, found: _Found, height: Tensor, reference: Reference, radius: Tensor) -> None:
         """Refuse worst cases that are not at the radius, which a wrong derivative of the conjugate gives."""
-        spent = self.between(found.weights, reference)
+        p = reference.weights
+        if bool((p > 0).all()):  # as `between`, at a fraction of its cost
+            spent = (p * self.phi(found.weights / p)).sum(-1)
+        else:
+            spent = self.between(found.weights, reference)
         if not math.isfinite((spent.sum() + found.theta.sum()).item()):
             raise self._unsolved("has no finite worst case")
         beyond = spent > radius * (1 + RADIUS_TOLERANCE) + 1e-9
