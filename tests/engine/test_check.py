@@ -148,4 +148,4 @@ def test_gain_of_an_objective_without_a_value_is_infinite():
     best = made.recommend()
     assert best.possible_gain >= 0 or math.isnan(best.possible_gain)
     view = made.outlook()
-    assert gain_left(view.belief, view.chosen, view.chosen[None]).possible >= 0
+    assert gain_left(view.belief, view.chosen, view.search).possible >= 0

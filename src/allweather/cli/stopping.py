@@ -29,7 +29,7 @@ class GainRule:
     limit: float
     """The possible gain at which a run stops, in the objective's units."""
     possible: float | None = None
-    """The possible gain when it was computed last; None before."""
+    """The possible gain when it was computed last; None before, and where the model is too poor to tell."""
 
     def __post_init__(self) -> None:
         require_number(self.limit, OPTION, low=0)
@@ -37,20 +37,22 @@ class GainRule:
     def reason(self) -> str:
         """Return why a run stops, as a sentence; empty if it continues or the initial design is not complete.
 
+        A run continues, too, while the model is too poor to tell.
+
         Raises:
             InvalidInput: if the possible gain of this study is not known.
         """
         if (self.study.trials()["state"] == "complete").sum() < self.study.initial:
             return ""
         best = self.study.recommend()
-        self.possible = best.possible_gain
-        if self.possible is None:
+        if best.possible_gain is None:
             raise _unknown_gain()
-        if self.possible > self.limit:
+        self.possible = best.possible_gain if best.gain_known else None
+        if self.possible is None or self.possible > self.limit:
             return ""
         return (
             f"The possible gain is {self.possible:.4g}, at most {self.limit:g}: with 95% probability no decision has "
-            "an objective that is better by more." + (f" Warning: {best.warning}." if best.warning else "")
+            "an objective that is better by more."
         )
 
 

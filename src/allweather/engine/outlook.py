@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,10 +19,10 @@ from allweather.acquisition.optimize import Search
 from allweather.acquisition.scalarisation import chebyshev, objective_units
 from allweather.contexts import Reference
 from allweather.distances import Distance, TotalVariation, Worst
-from allweather.engine.check import reliability_warning
+from allweather.engine.check import MIN_CHECKED_OUTCOMES, reliability_warning
 from allweather.engine.condensed import condensed
 from allweather.engine.feasible import CONFIDENCE, feasible_draws
-from allweather.engine.gain import SPREAD_CANDIDATES, Gain, gain_left
+from allweather.engine.gain import Gain, gain_left
 from allweather.engine.intervals import credible_interval
 from allweather.engine.objective_draws import laws_for, objective_draws
 from allweather.engine.recommendation import Recommendation
@@ -339,15 +340,18 @@ class Outlook:
     def gain(self) -> Gain | None:
         """How much better than the decision that looks best another may be, and what one more trial may gain.
 
-        None where limits are to be kept or objectives weighed: decisions that are not feasible would count.
+        None where limits are to be kept or objectives weighed: decisions that are not feasible would count. The
+        possible gain is infinite where the model is too poor to tell: it has few outcomes, or is not reliable.
         """
         return None if self.views else self._gain
 
     @cached_property
     def _gain(self) -> Gain:
-        generator = torch.Generator().manual_seed(self.belief.generator.initial_seed())
-        search = Search(self.space.decisions, self.constraints, device=str(self.chosen.device))
-        return gain_left(self.belief, self.chosen, search.sample(SPREAD_CANDIDATES, generator))
+        search = self.search or Search(self.space.decisions, self.constraints, device=str(self.chosen.device))
+        found = gain_left(self.belief, self.chosen, search)
+        few = len(self.belief.observations) < MIN_CHECKED_OUTCOMES
+        unknown = few or bool(reliability_warning(self.belief.surrogate))
+        return found._replace(possible=math.inf) if unknown else found
 
 
 def best_by_cost(

@@ -61,7 +61,10 @@ class Recommendation:
     """With control sets: the best of each set, cheapest first, with `cost`, the objective's `value` under the posterior
     mean, and whether it is on the `frontier`: nothing that costs as little is better."""
     possible_gain: float | None = None
-    """With 95% probability, under the posterior, no decision has an objective better by more than this."""
+    """With 95% probability, under the posterior, no decision has an objective better by more than this.
+
+    Infinite where the model is too poor to tell; None where it is not defined.
+    """
     expected_gain: float | None = None
     """How much one more trial is expected to improve the objective of the recommended decision."""
     warning: str = ""
