@@ -2,7 +2,7 @@
 
 The four problems of subsets at three levels of cost, their variables' laws unknown to the learner. Every candidate sees
 the same initial outcomes, contexts and noise, and spends the same budget by the rule `CostAdaptive()`. Defaults were
-chosen on seed 0; the table is on seeds from 100 on. Results are kept in
+chosen on seeds 0 to 2; the table is on seeds from 100 on. Results are kept in
 `benchmarks/results/control_defaults.jsonl`; runs that it holds are not repeated. `--quick` runs a miniature.
 `plant-5d` and `airfoil` need the papers' data, see `allweather.problems.data`.
 """
