@@ -52,9 +52,9 @@ class SeparatePaths:
         """
         first, g = parts[0].data, len(parts)
         kernel, points, device = first.kernel, first.points, first.points.device
-        lengthscales = torch.stack([part.data.kernel.lengthscales for part in parts])
+        lengthscales = torch.stack([part.data.kernel.lengthscales for part in parts]).to(device)
         outputscales = torch.stack([part.data.kernel.outputscale.to(lengthscales) for part in parts])
-        means = lengthscales.new_tensor([part.data.mean for part in parts])
+        means = torch.tensor([part.data.mean for part in parts], dtype=torch.float64).to(device)
         features = FEATURES if g > 1 else ALONE_FEATURES
         split, d = kernel.split, lengthscales.shape[1]
         halves = [kernel.factor.frequencies((g * features, size), generator) for size in (split, d - split)]
