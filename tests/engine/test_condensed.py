@@ -37,14 +37,14 @@ def test_only_slow_distances_take_few_contexts_and_say_so(view):
 
 def test_draws_on_few_contexts_have_the_centre_and_spread_of_those_on_all(view):
     belief, decisions = view.belief, torch.tensor([[0.3], [0.8]], dtype=torch.float64)
-    drawn = objective_draws(belief, decisions)
+    drawn = objective_draws(belief, decisions, 1025)
     with torch.no_grad():
         values = (belief.averaged or belief.surrogate).draws(
-            decisions, belief.reference.points, 257, torch.Generator().manual_seed(belief.generator.initial_seed())
+            decisions, belief.reference.points, 1025, torch.Generator().manual_seed(belief.generator.initial_seed())
         )
-    laws = belief.laws(33, torch.Generator().manual_seed(3))
+    laws = belief.laws(129, torch.Generator().manual_seed(3))
     exact = belief.objective.under(values, belief.reference.points, laws)
-    error = exact.std(0) / 257**0.5
+    error = exact.std(0) / 1025**0.5
     assert bool(((drawn.mean(0) - exact.mean(0)).abs() < 4 * error).all())
     torch.testing.assert_close(drawn.std(0), exact.std(0), rtol=0.25, atol=0)
     few = condensed(belief)

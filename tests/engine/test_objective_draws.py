@@ -124,3 +124,51 @@ def test_one_context_or_equal_ones_or_two_trials_are_no_trouble():
         low, high = made.recommend().interval
         assert np.isfinite([low, high]).all()
         assert low <= high
+
+
+def _recommended_belief(objective, context=None):
+    return study(context or aw.KDE(128), objective).outlook().belief
+
+
+@pytest.mark.parametrize(
+    ("objective", "possible"),
+    [
+        (aw.Expectation(), True),
+        (aw.CVaR(0.2), True),
+        (aw.Probability(0.1), True),
+        (aw.DRO(aw.ChiSquared(0.1)), True),
+        (aw.DRO(aw.TotalVariation(0.1)), False),  # nature would go there whatever the law
+        (aw.WorstCase(), False),
+    ],
+    ids=repr,
+)
+def test_what_was_not_seen_is_possible(objective, possible):
+    belief = _recommended_belief(objective)
+    assert len(belief.wide.reference.points) == 128 + 64 * possible
+    drawn = belief.wide.laws(4000, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(drawn.sum(-1), torch.ones(4000, dtype=torch.float64))
+    unseen = drawn[:, 128:].sum(-1)
+    assert unseen.mean().item() == pytest.approx(possible / 41, abs=2e-3)
+    assert (unseen < 3 / 40).double().mean().item() >= 0.94
+
+
+def test_laws_that_are_given_and_those_without_bootstrap_are_taken_as_they_are():
+    for context in (aw.Finite([[0.2], [0.4]]), aw.KDE(128, bootstrap=False), aw.Uniform(64)):
+        belief = _recommended_belief(aw.Expectation(), context)
+        assert belief.wide is belief
+
+
+def test_objectives_that_ignore_unlikely_contexts_do():
+    source = np.random.default_rng(0)
+    values, weights = torch.from_numpy(source.normal(size=(5, 9))), torch.from_numpy(source.dirichlet(np.ones(8)))
+    points = torch.from_numpy(source.random((9, 1)))
+    likely = aw.Reference(points[:8], weights)
+    everything = aw.Reference(points, torch.cat([weights, torch.zeros(1, dtype=torch.float64)]))
+    values[:, 8] = -1e3
+    objectives = [aw.Expectation(), aw.CVaR(0.3), aw.VaR(0.3), aw.MeanVariance(0.5), aw.EntropicRisk(1.0)]
+    objectives += [aw.Probability(0.0), aw.DRO(aw.KL(0.1)), aw.DRO(aw.ChiSquared(0.1))]
+    for objective in objectives:
+        assert objective.ignores_unlikely
+        torch.testing.assert_close(objective(values, everything), objective(values[:, :8], likely))
+    for distance in (aw.TotalVariation(0.1), aw.MMD(0.1, lengthscale=0.3), aw.Wasserstein(0.1)):
+        assert not aw.DRO(distance).ignores_unlikely

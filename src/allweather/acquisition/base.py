@@ -14,6 +14,7 @@ from torch import Generator, Tensor
 from allweather._utils.registry import Named
 from allweather.acquisition.optimize.scores import HintedScore, Score
 from allweather.contexts import ContextModel, Reference
+from allweather.contexts.learned import unseen_shares
 from allweather.errors import require
 from allweather.objectives import Band, Expectation, Objective
 from allweather.schedules import Progress
@@ -58,6 +59,10 @@ class Belief:
     """Whether the context of the coming trial is chosen, as in a simulator, instead of met."""
     law_seed: int | None = None
     """Of the draws of the context distribution, where beliefs about several outcomes share them."""
+    unlikely: Tensor | None = None
+    """(m, d_c) contexts where nothing was seen, to which draws of a learned law give some probability."""
+    added: int = 0
+    """How many of the last points of the reference are such contexts."""
 
     def laws(self, count: int, generator: Generator) -> Tensor:
         """Draws (count, n) of the reference's weights; the same for all where the law is not learned.
@@ -68,8 +73,24 @@ class Belief:
         """
         if self.context_model is None:
             return self.reference.weights.expand(count, -1)
-        drawn = self.context_model.resample(self.observations.seen, self.reference.to("cpu"), count, generator)
+        model, seen, (points, weights) = self.context_model, self.observations.seen, self.reference.to("cpu")
+        if not self.added:
+            return model.resample(seen, Reference(points, weights), count, generator).to(self.reference.weights.device)
+        likely = len(points) - self.added
+        drawn = model.resample(seen, Reference(points[:likely], weights[:likely]), count, generator)
+        shares = unseen_shares(count, self.added, max(len(seen), 1), generator)
+        drawn = torch.cat([(1 - shares.sum(-1, keepdim=True)) * drawn, shares], -1)
         return drawn.to(self.reference.weights.device)
+
+    @cached_property
+    def wide(self) -> Belief:
+        """The same belief on a reference with the unlikely contexts, which weigh nothing there but may in draws."""
+        if self.unlikely is None:
+            return self
+        points = torch.cat([self.reference.points, self.unlikely.to(self.reference.points)])
+        weights = torch.cat([self.reference.weights, self.reference.weights.new_zeros(len(self.unlikely))])
+        reference = Reference(points, weights)
+        return replace(self, reference=reference, bound=None, unlikely=None, added=len(self.unlikely))
 
     def rough(self) -> Belief | None:
         """The same belief on fewer contexts, enough to see which decisions are worth a closer look, or None."""

@@ -196,6 +196,11 @@ def seen(contexts: Any, model: ContextModel) -> Tensor:
     return rows
 
 
+def in_order(contexts: Tensor) -> Tensor:
+    """Contexts (t, d_c) in the order of their values, so that random numbers do not depend on when each was told."""
+    return contexts[torch.from_numpy(np.lexsort(contexts.T.numpy()))]
+
+
 def fitted(values: Any, reference: Reference, where: str) -> tuple[Tensor, Reference]:
     """Values (..., n) and a reference on n points, checked to belong together."""
     values = as_tensor(values, f"{where}(values=...)")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, seen
+from allweather.contexts.base import ContextModel, Reference
 from allweather.contexts.learned import EQUAL_TOLERANCE, LearnedModel, dirichlet, reweighted
 from allweather.errors import require
 from allweather.space import Box, Context, Real
@@ -41,13 +41,12 @@ class Conditional(ContextModel):
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """The reference of the model with the known values in all points, and weights given these."""
         points, weights = self.model.reference(contexts, step, generator)
-        given = self.known.isfinite()
-        filled = torch.where(given, self.known, points)
+        given, filled = self.known.isfinite(), self.filled(points)
         if self.model.independent:
             return Reference(filled, weights)
         if isinstance(self.model, LearnedModel):
             match, rest = self._components(contexts, points)
-            base = self.model.component_weights(seen(contexts, self.model))
+            base = self.model.component_weights(self.model.rows(contexts))
             return Reference(filled, reweighted(Reference(filled, weights), rest, base, _normed(base * match)[None])[0])
         closeness = self._closeness(points, weights)
         total = float((weights * closeness).sum())
@@ -55,12 +54,16 @@ class Conditional(ContextModel):
         require(total > 0, f"{type(self.model).__name__}(points=...)", said, self.known[given].tolist())
         return Reference(filled, weights * closeness / total)
 
+    def filled(self, points: Tensor) -> Tensor:
+        """Points (n, d_c) with the known values in place of their own."""
+        return torch.where(self.known.isfinite(), self.known, points)
+
     def resample(self, contexts: Tensor, reference: Reference, count: int, generator: Generator) -> Tensor:
         """Draws of a learned law, each given the known values."""
         model = self.model
         if not isinstance(model, LearnedModel) or not model.bootstrap:
             return model.resample(contexts, reference, count, generator)
-        contexts = seen(contexts, model)
+        contexts = model.rows(contexts)
         match, rest = self._components(contexts, reference.points)
         base = model.component_weights(contexts)
         drawn = dirichlet(base, count, generator) * match
@@ -69,7 +72,7 @@ class Conditional(ContextModel):
     def _components(self, contexts: Tensor, points: Tensor) -> tuple[Tensor, Tensor]:
         """How well each context (t,) matches what is known, and log densities (t, n) of the other columns."""
         assert isinstance(self.model, LearnedModel)
-        contexts, given = seen(contexts, self.model), self.known.isfinite()
+        contexts, given = self.model.rows(contexts), self.known.isfinite()
         at = torch.where(given, self.known, 0.0)[None]
         log_match = self.model.log_marginal(contexts, at, given, self.smooth)[:, 0]
         match = (log_match - log_match.max()).exp() if bool(log_match.isfinite().any()) else torch.ones(len(contexts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Generator, Tensor
@@ -49,6 +50,8 @@ class Drifting(LearnedModel):
         >>> Drifting(half_life=1).reference(seen, 2, torch.Generator()).weights
         tensor([0.3333, 0.6667], dtype=torch.float64)
     """
+
+    exchangeable: ClassVar[bool] = False
 
     half_life: float
     """After this many further observations a context weighs half as much."""

@@ -9,7 +9,7 @@ from typing import Literal, Self
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import Reference, seen, sobol, with_unseen
+from allweather.contexts.base import Reference, sobol, with_unseen
 from allweather.contexts.empirical import merged
 from allweather.contexts.learned import EQUAL_TOLERANCE, LearnedModel, point_masses
 from allweather.errors import MAX_COUNT, require, require_count, require_number
@@ -87,7 +87,7 @@ class KDE(LearnedModel):
 
     def reference(self, contexts: Tensor, step: int, generator: Generator) -> Reference:
         """Equally weighted draws of the estimate, fixed for this step."""
-        contexts = seen(contexts, self)
+        contexts = self.rows(contexts)
         t, d = contexts.shape
         if not bool(self._smooth(d).any()):
             return with_unseen(merged(contexts, self.component_weights(contexts)), self.unseen, generator)

@@ -8,15 +8,18 @@ probability of the contexts it stands for.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, seen
+from allweather.contexts.base import ContextModel, Reference, in_order, seen
 
 EQUAL_TOLERANCE = 1e-9
 """Encoded values that are closer are the same."""
+UNSEEN_COUNT = 1.0
+"""How many contexts the prior of a learned law counts for, where nothing was seen."""
 
 
 class LearnedModel(ContextModel):
@@ -26,8 +29,17 @@ class LearnedModel(ContextModel):
     more about the law than one of them.
     """
 
+    exchangeable: ClassVar[bool] = True
+    """Whether it does not matter in which order contexts were seen."""
     bootstrap: bool
     """Whether `resample` accounts for the law being learned from finitely many contexts."""
+
+    def rows(self, contexts: Tensor) -> Tensor:
+        """Contexts (t, d_c) in the order in which they are learned from: that of their values, where theirs is no news.
+
+        Random numbers then belong to the same contexts whatever the order in which these were told.
+        """
+        return in_order(seen(contexts, self)) if self.exchangeable else seen(contexts, self)
 
     def component_weights(self, contexts: Tensor) -> Tensor:
         """Weights (t,) of the mixture's components, which sum to 1: equal ones."""
@@ -73,11 +85,35 @@ class LearnedModel(ContextModel):
         """
         if not self.bootstrap:
             return super().resample(contexts, reference, count, generator)
-        contexts = seen(contexts, self)
+        contexts = self.rows(contexts)
         base = self.component_weights(contexts)
         return reweighted(
             reference, self.log_component(contexts, reference.points), base, dirichlet(base, count, generator)
         )
+
+
+def unseen_shares(count: int, among: int, seen: float, generator: Generator) -> Tensor:
+    """Draws (count, among) of the probabilities of contexts where nothing was seen: what was not seen is possible.
+
+    Their sum has the Beta distribution of a Dirichlet process (Ferguson 1973, The Annals of Statistics 1) whose base
+    counts as much as one context: with 95% probability it is below 3 / t, the rule of three. Most of a draw is at one
+    or two of the contexts.
+
+    Args:
+        count: number of draws.
+        among: number of contexts that stand for all that was not seen.
+        seen: how many contexts the law is learned from.
+        generator: the source of randomness.
+
+    Example:
+        >>> shares = unseen_shares(4000, 8, 20, torch.Generator().manual_seed(0)).sum(-1)
+        >>> round(shares.mean().item(), 2), bool((shares < 3 / 20).double().mean() > 0.94)
+        (0.05, True)
+    """
+    source = np.random.default_rng(int(torch.randint(2**31 - 1, (), generator=generator).item()))
+    mass = torch.from_numpy(source.beta(UNSEEN_COUNT, seen, size=(count, 1)))
+    shares = torch.from_numpy(source.standard_gamma(UNSEEN_COUNT / among, size=(count, among))).clamp_min(1e-300)
+    return mass * shares / shares.sum(-1, keepdim=True)
 
 
 def dirichlet(weights: Tensor, count: int, generator: Generator) -> Tensor:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Generator, Tensor
 
-from allweather.contexts.base import ContextModel, Reference, seen, sobol
+from allweather.contexts.base import ContextModel, Reference, in_order, seen, sobol
 from allweather.contexts.learned import EQUAL_TOLERANCE, dirichlet
 from allweather.errors import MAX_COUNT, require_count
 
@@ -72,7 +72,7 @@ class MeanBox(ContextModel):
         """Boxes of bootstrapped means and deviations: the reference's points in each, or the nearest where none is."""
         if not self.bootstrap:
             return super().resample(contexts, reference, count, generator)
-        contexts = seen(contexts, self)
+        contexts = in_order(seen(contexts, self))
         weights = dirichlet(torch.full((len(contexts),), 1 / len(contexts), dtype=torch.float64), count, generator)
         middle = weights @ contexts  # (count, d_c)
         half = (weights @ contexts.square() - middle.square()).clamp_min(0).sqrt()

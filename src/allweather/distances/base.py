@@ -47,6 +47,9 @@ class Distance(Named, ABC):
 
     needs_points: ClassVar[bool] = False
     """Whether it asks where the contexts lie, not only how likely they are."""
+    reaches_unlikely: ClassVar[bool] = True
+    """Whether distributions within a radius may give probability to points that the reference gives none."""
+
     slow: ClassVar[bool] = False
     """Whether worst cases are no mere sort, so that many of them take long."""
     rowwise: ClassVar[bool] = False

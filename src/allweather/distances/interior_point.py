@@ -1,4 +1,4 @@
-"""Mehrotra's predictor and corrector: one step of a primal-dual interior point method for a batch of convex programs.
+"""Steps of a primal-dual interior point method for a batch of convex programs: Mehrotra's, and plain ones.
 
 Nocedal and Wright (2006), algorithm 16.4. A program has slacks and their multipliers, all positive, and solves its own
 Newton system, which is factorised once for both directions of a step. Arrays may be torch's or NumPy's.
@@ -53,3 +53,15 @@ def predictor_corrector(newton: Newton[Array, Move], least: float, share: float)
     centring = (after / newton.gap).clip(least, 1) ** 3 * newton.gap / newton.pairs
     move = newton.direction(centring, guess)
     return guess, move, (share * move.longest).clip(max=1)
+
+
+def path_following(newton: Newton[Array, Move], centring: float, share: float) -> tuple[Move, Move, Array]:
+    """A step to a gap that is smaller by a factor, with its direction twice: there is no corrector.
+
+    Args:
+        newton: the system to solve.
+        centring: the factor.
+        share: of the longest step that is taken.
+    """
+    move = newton.direction(centring * newton.gap / newton.pairs)
+    return move, move, (share * move.longest).clip(max=1)

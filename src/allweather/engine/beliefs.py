@@ -24,6 +24,7 @@ from allweather.contexts import (
     MeanBox,
     Reference,
 )
+from allweather.contexts.base import sobol
 from allweather.contexts.conditional import real_columns
 from allweather.engine.batch import Unresolved, conditioned, unresolved
 from allweather.engine.sides import Side
@@ -39,6 +40,10 @@ ASK, DESIGN, RECOMMEND, SHARED = range(4)
 """Streams of random numbers. Several sides ask with the numbers of `SHARED`: they see the same sample function."""
 FIRST_OUTCOME_STREAM = 100
 """Where there are several outcomes each has streams of its own, from this number on."""
+
+
+UNLIKELY_CONTEXTS = 64
+"""Contexts that stand for all that was not seen."""
 
 
 class Learned(NamedTuple):
@@ -134,21 +139,29 @@ class Beliefs:
         learned: Learned,
         averaged: Mapping[str, Posterior],
         situation: Situation,
-        number: int,
         objective: Objective | None,
     ) -> dict[str, Belief]:
         """Return what is believed of each outcome under a side, with posteriors averaged over hyperparameters.
+
+        The random numbers are the same after every trial, so that views differ by what was learned.
 
         Args:
             side: the control set.
             learned: what surrogates learned.
             averaged: what `averaged` returned.
             situation: what is known about the coming context.
-            number: the revision of the history.
             objective: another one than the study's.
         """
-        found = self.under(side, learned, side.known(situation), RECOMMEND, number, objective)
-        return {name: replace(belief, averaged=side.arranged(averaged[name])) for name, belief in found.items()}
+        found = self.under(side, learned, side.known(situation), RECOMMEND, 0, objective)
+        unlikely = self._unlikely(side, found)
+        return {
+            name: replace(
+                belief,
+                averaged=side.arranged(averaged[name]),
+                unlikely=unlikely if belief.objective.ignores_unlikely else None,
+            )
+            for name, belief in found.items()
+        }
 
     def averaged(self, learned: Learned) -> dict[str, Posterior]:
         """Return the posteriors that intervals are drawn from: averaged over hyperparameters."""
@@ -174,7 +187,7 @@ class Beliefs:
             learned: what surrogates learned.
             known: what is known about the coming context.
             stream: of random numbers.
-            number: the trial, or the revision of the history.
+            number: of the trial.
             objective: another one than the study's.
         """
         law, found = self.generator(stream, number), dict[str, Belief]()
@@ -214,6 +227,18 @@ class Beliefs:
             )
         return found
 
+    def _unlikely(self, side: Side, beliefs: Mapping[str, Belief]) -> Tensor | None:
+        """Contexts all over the box, for draws of a law that is learned; None where it is known, or taken as such."""
+        model = next((belief.context_model for belief in beliefs.values()), None)
+        model = model.model if isinstance(model, Conditional) else model
+        if not isinstance(model, LearnedModel) or not model.bootstrap:
+            return None
+        points = side.space.contexts.snap(
+            sobol(UNLIKELY_CONTEXTS, side.space.contexts.columns, Generator().manual_seed(0))
+        )
+        known = next(iter(beliefs.values())).context_model
+        return known.filled(points) if isinstance(known, Conditional) else points
+
     def joint(self, beliefs: Mapping[str, Belief]) -> JointBelief:
         """Return beliefs as objectives and limits."""
         limits = {name: each for name, each in self.outcomes.items() if each.constrains and name in beliefs}
@@ -240,7 +265,7 @@ class Beliefs:
 
         Args:
             stream: what they are for.
-            number: the trial, or the revision of the history.
+            number: of the trial.
         """
         state = np.random.SeedSequence([self.seed, stream, number]).generate_state(1, np.uint64)[0]
         return torch.Generator().manual_seed(int(state) % 2**63)

@@ -364,8 +364,7 @@ class Engine:
         learned = self.beliefs.learned(history)
         averaged, views = self.beliefs.averaged(learned), []
         for side in self.sides:
-            number = history.revision
-            found = self.beliefs.to_recommend(side, learned, averaged, situation, number, objective)
+            found = self.beliefs.to_recommend(side, learned, averaged, situation, objective)
             joint, probability = self.beliefs.joint(found), 1.0
             if len(self.outcomes) == 1:
                 best = self._best(side, joint.main)

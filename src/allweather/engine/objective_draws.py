@@ -14,11 +14,16 @@ from allweather.acquisition import Belief
 from allweather.distances import MMD
 from allweather.engine.condensed import condensed, correction
 from allweather.objectives import DRO, Expectation, Objective
+from allweather.surrogates.base import Moments
 
-DRAWS = 257
-"""Draws of the objective; an odd number has a middle, whichever way one looks."""
-MAX_SLOW_LAWS = 33
-"""Draws of the law for objectives that are expensive to prepare for another law."""
+DRAWS, FEW_DECISION_DRAWS = 257, 1025
+"""Draws of the objective, and of that of a few decisions; an odd number has a middle, whichever way one looks."""
+MAX_FEW_DECISIONS = 4
+"""Up to this many decisions are few."""
+MAX_LAWS = 129
+"""Draws of the law that draws of an objective share, which is prepared for each law by itself."""
+MEAN_LAWS = 1024
+"""Normal laws that the posterior of a mean is a mixture of: a multiple of the number of averaged hyperparameters."""
 BLOCK_VALUES = 2**22
 """Values of the function that are held at a time."""
 
@@ -39,10 +44,29 @@ def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS, laws:
         count: how many draws.
         laws: how many distributions they share; by default as many as the objective allows for (`laws_for`).
     """
+    belief = belief.wide
     few, shared = condensed(belief), laws or laws_for(belief.objective, count)
     if few is not None:
         return _all_drawn(few, decisions, count, shared) + correction(belief, few, decisions)
     return _all_drawn(belief, decisions, count, shared)
+
+
+def mean_laws(belief: Belief, decisions: Tensor) -> Moments | None:
+    """Normal laws (k, b) whose equal mixture is the posterior of the mean outcome of decisions (b, d_x).
+
+    Each is for one draw of the hyperparameters and one of the context distribution; what functions may be given these
+    is known in closed form. None where the objective is no mean of normal outcomes.
+
+    Args:
+        belief: what is known about the function and the context.
+        decisions: in the unit cube.
+    """
+    if type(belief.objective) is not Expectation:
+        return None
+    belief = belief.wide
+    surrogate = belief.averaged or belief.surrogate
+    with threads(1), torch.no_grad():
+        return surrogate.mean_moments(decisions, belief.reference.points, _laws(belief, MEAN_LAWS))
 
 
 def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor], Tensor]) -> Tensor:
@@ -125,7 +149,7 @@ def laws_for(objective: Objective, count: int) -> int:
     """How many laws `count` draws share: every law is prepared for by itself, but for means."""
     if type(objective) is Expectation:
         return count
-    return min(MAX_SLOW_LAWS if objective.slow else DRAWS, count // 4 + 1)
+    return min(MAX_LAWS, count // 4 + 1)
 
 
 def _stream(seed: int) -> Generator:

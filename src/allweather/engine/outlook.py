@@ -23,8 +23,15 @@ from allweather.engine.check import MIN_CHECKED_OUTCOMES, reliability_warning
 from allweather.engine.condensed import condensed
 from allweather.engine.feasible import CONFIDENCE, feasible_draws
 from allweather.engine.gain import Gain, gain_left
-from allweather.engine.intervals import credible_interval
-from allweather.engine.objective_draws import laws_for, objective_draws
+from allweather.engine.intervals import credible_interval, interval_of_mixture
+from allweather.engine.objective_draws import (
+    DRAWS,
+    FEW_DECISION_DRAWS,
+    MAX_FEW_DECISIONS,
+    laws_for,
+    mean_laws,
+    objective_draws,
+)
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import require
 from allweather.objectives import Expectation, Outcome
@@ -34,6 +41,9 @@ from allweather.space.variables import Value
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MAX_INTERVAL_RANGES = 3
+"""Wider intervals, in units of the range of the outcomes, come with a warning."""
 
 
 class Likely(NamedTuple):
@@ -180,7 +190,7 @@ class Outlook:
     def approximation(self) -> str:
         """What is approximated in intervals, and in the model of many outcomes; empty where nothing is."""
         few, total = condensed(self.belief), len(self.reference.points)
-        notes = [self.belief.surrogate.approximation]
+        notes = [(self.belief.averaged or self.belief.surrogate).approximation]
         if few is not None:
             notes.append(f"the spread of the objective is computed on {len(few.reference.points)} of {total} contexts")
         return "; ".join(note for note in notes if note)
@@ -238,9 +248,16 @@ class Outlook:
             decisions: by name, in the user's units.
         """
         points = self._encoded(decisions)
-        drawn = self.objective_sign * objective_draws(self.belief, points)
-        laws = laws_for(self.belief.objective, len(drawn))
-        low, middle, high = credible_interval(drawn, laws, self._occasions).numpy()
+        means = mean_laws(self.belief, points)
+        if means is not None:
+            low, high = interval_of_mixture(means, self._occasions).numpy()
+            low, high = (low, high) if self.objective_sign == 1 else (-high, -low)
+            middle = low
+        else:
+            count = FEW_DECISION_DRAWS if len(points) <= MAX_FEW_DECISIONS else DRAWS
+            drawn = self.objective_sign * objective_draws(self.belief, points, count)
+            laws = laws_for(self.belief.objective, count)
+            low, middle, high = credible_interval(drawn, laws, self._occasions).numpy()
         if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
             expected = np.array([self.at_contexts(row) @ self.reference.weights.numpy() for row in decisions])
             middle = np.clip(expected, low, high)
@@ -262,7 +279,11 @@ class Outlook:
         low, middle, high = self.chosen_objective
         worst = self.worst(decision, [distance.number]).weights[0]
         gain, probability = self.gain(), float(self.feasible([decision])[0]) if self.limits else None
-        warnings = [reliability_warning(self.belief.surrogate), _not_feasible(probability)]
+        warnings = [
+            reliability_warning(self.belief.surrogate),
+            _not_feasible(probability),
+            _too_wide(high - low, self.belief.observations.values),
+        ]
         return Recommendation(
             decision=decision,
             value=middle,
@@ -428,6 +449,16 @@ def _not_feasible(probability: float | None) -> str:
     return (
         f"no decision is believed to keep all limits with {100 * CONFIDENCE:.0f}% probability; this one is closest, "
         f"with {100 * probability:.0f}%"
+    )
+
+
+def _too_wide(width: float, values: Tensor) -> str:
+    """A warning where an interval says less than the outcomes themselves; empty where it does not."""
+    if not width > MAX_INTERVAL_RANGES * float(values.max() - values.min()) > 0:
+        return ""
+    return (
+        f"the interval is wider than {MAX_INTERVAL_RANGES} times the range of the outcomes so far: "
+        "they do not yet say what this decision is worth"
     )
 
 

@@ -54,6 +54,9 @@ class Objective(Named, ABC):
     A concave objective is nowhere above its tangent, so that tangent's posterior bounds the objective's own.
     """
 
+    weighted: ClassVar[bool] = False
+    """Whether values count by the weights of their points, and those of points without weight only by a distance."""
+
     signed: ClassVar[bool] = True
     """Whether it changes sign with the outcomes, as a mean does; a probability does not."""
 
@@ -62,6 +65,12 @@ class Objective(Named, ABC):
         """Whether it is made of worst cases that take long."""
         distance = getattr(self, "distance", None)
         return isinstance(distance, Distance) and distance.slow
+
+    @property
+    def ignores_unlikely(self) -> bool:
+        """Whether values at points without weight certainly do not matter, because nature cannot go there."""
+        distance = getattr(self, "distance", None)
+        return self.weighted and not (isinstance(distance, Distance) and distance.reaches_unlikely)
 
     @abstractmethod
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:

@@ -22,6 +22,7 @@ class Expectation(Objective):
         7.0
     """
 
+    weighted: ClassVar[bool] = True
     concave: ClassVar[bool] = True
 
     def __call__(self, values: Tensor, reference: Reference) -> Tensor:

@@ -36,6 +36,7 @@ class Probability(Objective):
         (0.5, 0.4)
     """
 
+    weighted: ClassVar[bool] = True
     signed: ClassVar[bool] = False
 
     threshold: float

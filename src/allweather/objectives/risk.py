@@ -28,6 +28,7 @@ class CVaR(Objective):
         1.5
     """
 
+    weighted: ClassVar[bool] = True
     concave: ClassVar[bool] = True
 
     level: float
@@ -63,6 +64,7 @@ class VaR(Objective):
         2.0
     """
 
+    weighted: ClassVar[bool] = True
     level: float
     """Probability of doing worse."""
 
@@ -95,6 +97,7 @@ class MeanVariance(Objective):
         1.5
     """
 
+    weighted: ClassVar[bool] = True
     concave: ClassVar[bool] = True
 
     penalty: float
@@ -126,6 +129,7 @@ class EntropicRisk(Objective):
         1.5662
     """
 
+    weighted: ClassVar[bool] = True
     concave: ClassVar[bool] = True
 
     aversion: float

@@ -92,6 +92,7 @@ class DRO(Objective):
         1.25
     """
 
+    weighted: ClassVar[bool] = True
     concave: ClassVar[bool] = True
 
     distance: Distance

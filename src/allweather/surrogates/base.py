@@ -220,6 +220,16 @@ class Posterior(ABC):
         """
         return torch.einsum("kbn,kn->kb", self.draws(decisions, contexts, count, generator), laws)
 
+    def mean_moments(self, decisions: Tensor, contexts: Tensor, laws: Tensor) -> Moments | None:
+        """Normal laws (k, b) whose equal mixture over k is that of `mean_draws`; None where it is no such mixture.
+
+        Args:
+            decisions: (b, d_x).
+            contexts: (n, d_c).
+            laws: (k, n) weights of the contexts.
+        """
+        return None
+
 
 class Surrogate(ABC):
     """A model to fit: from observations to a posterior."""

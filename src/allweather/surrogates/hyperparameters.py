@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,8 +19,8 @@ class Hyperparameters:
     """A GP's hyperparameters for standardised outcomes: plain numbers, which a journal keeps exactly.
 
     Example:
-        >>> round(Hyperparameters.typical(dimension=4).lengthscales[0], 4)
-        0.4096
+        >>> Hyperparameters((0.5, 0.5), outputscale=1.0, noise=1.0, mean=0.0).logarithms.round(1).tolist()
+        [-0.7, -0.7, 0.0, 0.0]
     """
 
     lengthscales: tuple[float, ...]
@@ -36,12 +35,6 @@ class Hyperparameters:
     def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
         """The hyperparameters that `dataclasses.asdict` wrote."""
         return cls(**{**data, "lengthscales": tuple(data["lengthscales"])})
-
-    @classmethod
-    def typical(cls, dimension: int) -> Hyperparameters:
-        """The priors' modes: where a fit starts that has nothing better."""
-        mode = math.exp(math.sqrt(2) + 0.5 * math.log(max(dimension, 1)) - 3)
-        return cls((mode,) * dimension, 1.0, math.exp(-5), 0.0)
 
     def kernel(self, family: str, split: int, device: torch.device | str = "cpu") -> ProductKernel:
         """The prior covariance of points on a device, whose first `split` columns are decisions."""

@@ -141,7 +141,8 @@ def test_information_gain_is_the_log_determinant():
 
 
 def test_centre_and_scale_of_one_outcome():
-    assert centre_and_scale(torch.tensor([5.0])) == (5.0, 1.0)
+    assert centre_and_scale(torch.tensor([5.0])) == (5.0, 5.0)
+    assert centre_and_scale(torch.tensor([0.0])) == (0.0, 1.0)
 
 
 def test_a_prior_mean_faces_the_direction():

@@ -7,7 +7,6 @@ import torch
 from botorch.models import SingleTaskGP
 
 import allweather as aw
-from allweather.surrogates.gp.hyperparameter_draws import log_posterior
 from allweather.surrogates.gp.known_noise import centre_and_scale
 from allweather.surrogates.observations import Observations
 
@@ -50,9 +49,10 @@ def test_some_known_and_some_fitted():
         ahead[place] += 1e-6
         change = (evidence.minus_log_posterior(ahead, 0.0)[0] - value) / 1e-6
         assert change == pytest.approx(gradient[place], rel=1e-3, abs=1e-4)
-    density, means = log_posterior(evidence, at[None], 0.0)
-    assert means[0] == pytest.approx(mean, rel=1e-4)
-    assert density[0] == pytest.approx(-value + at[evidence.free].sum(), rel=1e-4)
+    found = evidence.log_posteriors(at[None], 0.0)
+    assert found.means[0] == pytest.approx(mean, rel=1e-4)
+    integral = 0.5 * math.log(2 * math.pi) + math.log(found.deviations[0])
+    assert found.values[0] == pytest.approx(integral - value, rel=1e-4)
     noise = aw.GP().fit(Observations.of(X, C, Y, sds=mixed)).data.variances
     assert len(noise.unique()) == 3
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -28,6 +29,8 @@ class ChiSquared(Distance):
         >>> worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], ChiSquared(0.2)).weights.round(3)
         array([0.702, 0.216, 0.081])
     """
+
+    reaches_unlikely: ClassVar[bool] = False
 
     aliases = ("chi2",)
 

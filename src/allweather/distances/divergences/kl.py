@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -24,6 +25,8 @@ class KL(Distance):
         >>> round(worst_case([1.0, 2.0, 3.0], [0.5, 0.25, 0.25], KL(0.1)).value, 4)
         1.3983
     """
+
+    reaches_unlikely: ClassVar[bool] = False
 
     @property
     def rate(self) -> float:

@@ -12,22 +12,34 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from allweather.distances.interior_point import predictor_corrector
+from allweather.distances.interior_point import path_following, predictor_corrector
 from allweather.distances.mmd.ball import GAP_TOLERANCE, KernelBall, Solver, total
 from allweather.errors import AllweatherError
 
-MAX_STEPS = 100
+MAX_STEPS, MAX_CAREFUL_STEPS = 100, 400
 LEAST_CENTRING, STEP_SHARE = 1e-3, 0.95
 """Of the predictor and corrector: where slacks are quadratic, larger steps end too close to the ball."""
+CAREFUL_CENTRING = 0.3
+"""Of steps along the central path, where the corrector goes in circles."""
 
 
-def minimise(ball: KernelBall, values: Tensor, p: Tensor, radius: Tensor) -> tuple[Tensor, Tensor]:
-    """The worst q (b, n) of values between 0 and 1 in each row, and the multiplier (b, 1) of half the squared norm."""
+def minimise(
+    ball: KernelBall, values: Tensor, p: Tensor, radius: Tensor, careful: bool = False
+) -> tuple[Tensor, Tensor]:
+    """The worst q (b, n) of values between 0 and 1 in each row, and the multiplier (b, 1) of half the squared norm.
+
+    Args:
+        ball: the kernel matrix.
+        values: (b, n) between 0 and 1.
+        p: (b, n) centres.
+        radius: (b, 1).
+        careful: whether all steps are short ones along the central path, as rows try that are left unsolved.
+    """
     q, multiplier = torch.empty_like(values), torch.empty_like(radius)
     rows, all_p = torch.arange(len(values), device=values.device), p
     state = State.start(ball, values, p, radius)
-    for _ in range(MAX_STEPS):
-        step = state.newton(ball)
+    for _ in range(MAX_CAREFUL_STEPS if careful else MAX_STEPS):
+        step = state.newton(ball, careful)
         ahead = state.moved(step)
         if not bool(torch.isfinite(ahead.q).all()):  # limited by rounding: return what was reached
             break
@@ -52,6 +64,8 @@ def minimise(ball: KernelBall, values: Tensor, p: Tensor, radius: Tensor) -> tup
     # As accurate as rounding allows; the duality gap tells whether that is enough.
     nearest = state.q / state.q.sum(-1, keepdim=True)
     if bool((ball.duality_gap(nearest, state.multiplier, values, p, radius) > 1e-4).any()):
+        if not careful:
+            return minimise(ball, values, all_p, radius, careful=True)
         raise AllweatherError("MMD: the interior point method left a decision unsolved")
     return nearest, state.multiplier
 
@@ -116,10 +130,11 @@ class State:
         slack = (radius**2 - total((q - p) * pull)) / 2
         return cls(values, radius, q, z, pull, multiplier, slack, torch.zeros_like(slack))
 
-    def newton(self, ball: Geometry) -> Step:
-        """Mehrotra's predictor and corrector."""
+    def newton(self, ball: Geometry, careful: bool = False) -> Step:
+        """Mehrotra's predictor and corrector, or a careful step along the central path."""
         system = _System(self, ball)
-        guess, move, size = predictor_corrector(system, LEAST_CENTRING, STEP_SHARE)
+        step = path_following if careful else predictor_corrector
+        guess, move, size = step(system, CAREFUL_CENTRING if careful else LEAST_CENTRING, STEP_SHARE)
         agreed = ((move.u - move.v) * (guess.u - guess.v)).amin(-1, keepdim=True) > 0
         loss = -size * (move.linear + size * move.square / 2)
         return Step(move.u, move.v, move.pull, move.multiplier, loss, size, system.gap, agreed)
@@ -176,10 +191,12 @@ class _System:
         ratio: Tensor | float = 0.0
         corrected: Tensor | float = 0.0
         target = -self.owed
-        if centring is not None and guess is not None:
-            ratio = centring / self.qz - guess.u * guess.v
+        if centring is not None:
+            ratio, target = centring / self.qz, centring - self.owed
+            if guess is not None:
+                ratio = ratio - guess.u * guess.v
+                target = target + guess.multiplier * guess.linear + multiplier * guess.square / 2
             (corrected,) = self.inverse(ratio * self.state.z)
-            target = centring + guess.multiplier * guess.linear + multiplier * guess.square / 2 - self.owed
         x = (corrected - self.by_values) / multiplier
         b1, b2 = total(x) - self.missing, total(pull * x) + target / multiplier
         growth = (self.a11 * b2 - self.a12 * b1) / self.determinant

@@ -20,6 +20,7 @@ from allweather.surrogates.gp.hyperparameter_draws import hyperparameter_draws
 from allweather.surrogates.gp.hyperparameter_fit import Evidence
 from allweather.surrogates.gp.known_noise import centre_and_scale, known_variances
 from allweather.surrogates.gp.outcome_transform import PLACES, places_for
+from allweather.surrogates.gp.priors import PUBLISHED, Priors
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import over_columns, require_family
 from allweather.surrogates.observations import Observations
@@ -84,6 +85,8 @@ class GP(Surrogate):
     """Standard deviation of the noise; fitted if not given. 0 stands for a thousandth of the outcomes' deviation."""
     mean: float | None = None
     """The prior's constant mean; fitted if not given."""
+    priors: Priors = PUBLISHED
+    """Of the hyperparameters that are fitted."""
     draws: int = 0
     """Hyperparameters the posterior is averaged over while data are few; 0 for the best alone."""
     interval_draws: int = 32
@@ -145,10 +148,10 @@ class GP(Surrogate):
         transformed, transform = transformed_outcomes(observations, fitted.transform)
         few = len(observations) < OUTCOMES_PER_COLUMN_TO_AVERAGE * observations.joint.shape[1]
         inner = self._mixed(transformed, fitted, self.draws if few else 0)
-        return inner if transform is None else TransformedPosterior.of(inner, transform, observations.values)
+        return inner if transform is None else TransformedPosterior(inner, transform)
 
     def wary(self, observations: Observations, posterior: Posterior, level: float) -> Posterior:
-        """Return `averaged`, but with lengthscales around the prior's mode and a mean that is not above the level."""
+        """Return `averaged`, but with constant means that are not above the level."""
         return self.averaged(observations, posterior, level)
 
     def averaged(self, observations: Observations, posterior: Posterior, most: float | None = None) -> Posterior:
@@ -166,7 +169,7 @@ class GP(Surrogate):
         if most is not None and transform is not None:
             most = float(transform(torch.tensor(most, dtype=torch.float64)))
         inner = self._mixed(transformed, fitted, self.interval_draws, inflation, most)
-        return inner if transform is None else TransformedPosterior.of(inner, transform, observations.values)
+        return inner if transform is None else TransformedPosterior(inner, transform)
 
     def _place(
         self, observations: Observations, start: Hyperparameters | None
@@ -202,10 +205,11 @@ class GP(Surrogate):
         """The best hyperparameters found, and the leave-one-out log density of the outcomes if it is to be compared."""
         transformed, transform = transformed_outcomes(observations, place)
         if place and transform is None:
-            return Hyperparameters.typical(1), -math.inf
+            return self.priors.typical(1, 1), -math.inf
         values, d = transformed.values, transformed.joint.shape[1]
         shift, scale = centre_and_scale(values, transformed.sds)
-        typical = self._held(replace(Hyperparameters.typical(d), transform=place), transformed, shift, scale)
+        typical = self.priors.typical(d, transformed.decisions.shape[1])
+        typical = self._held(replace(typical, transform=place), transformed, shift, scale)
         starts = [typical]
         if start is not None and len(start.lengthscales) == d and start.transform == place:
             warm = self._held(start, transformed, shift, scale)
@@ -237,7 +241,7 @@ class GP(Surrogate):
         best = self._best(data, fitted)
         if not draws:
             return best
-        drawn = hyperparameter_draws(self._evidence(data), fitted, draws, wary=most is not None)
+        drawn, effective = hyperparameter_draws(self._evidence(data), fitted, draws)
         # Both together leave the mean as it is and multiply the variance.
         drawn = [
             replace(each, outputscale=inflation * each.outputscale, noise=inflation * each.noise) for each in drawn
@@ -245,7 +249,7 @@ class GP(Surrogate):
         if most is not None and self.mean is None:
             shift, scale = centre_and_scale(data.values, data.sds)
             drawn = [replace(each, mean=min(each.mean, (most - shift) / scale)) for each in drawn]
-        return MixturePosterior(best, tuple(self._best(data, each, inflation) for each in drawn))
+        return MixturePosterior(best, tuple(self._best(data, each, inflation) for each in drawn), effective)
 
     def _unknowns(self, observations: Observations) -> int:
         """How many numbers were fitted to the outcomes; a variance that is theirs is one."""
@@ -272,7 +276,7 @@ class GP(Surrogate):
         # Small computations are faster on the processor, and known noise is only there.
         device = points.device if len(enough) > MAX_CPU_OUTCOMES and known is None else "cpu"
         some = points[enough].to(device), targets[enough].to(device)
-        return Evidence(*some, self.kernel, split, free, self.mean is None, known)
+        return Evidence(*some, self.kernel, split, free, self.mean is None, known, self.priors)
 
     def _free(self, observations: Observations) -> np.ndarray:
         """(d + 2,) which hyperparameters the data choose; noise that is known of all outcomes is not."""

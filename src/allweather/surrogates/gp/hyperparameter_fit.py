@@ -1,8 +1,6 @@
 """The posterior density of a GP's hyperparameters, and its maximum.
 
-BoTorch's priors for outcomes of variance 1 (Hvarfner et al. 2024): lengthscales log-normal and growing with the root of
-the dimension, noise variance log-normal around exp(-4). Gradients are in closed form, and the constant mean is profiled
-out.
+Gradients are in closed form, and the constant mean is profiled out.
 
 The likelihood is computed where the points are, or on the CPU over pairs of points: a covariance matrix is symmetric,
 so its entries are computed once for every pair, from squared differences that do not depend on the hyperparameters;
@@ -19,15 +17,18 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from scipy.linalg.blas import dsyr
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtrs
 from torch import Tensor
 
 from allweather._utils.linear_algebra import cholesky, cholesky_root
 from allweather._utils.matern import Matern, squared_distances
+from allweather.surrogates.gp.priors import PUBLISHED, Priors
 from allweather.surrogates.hyperparameters import Hyperparameters
 
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
+MAX_BLOCK_NUMBERS = 2**18
+"""Correlations that are computed at a time."""
 BOUNDS = {"lengthscale": (LOWEST_LENGTHSCALE, 1e3), "outputscale": (1e-3, 1e3), "noise": (LOWEST_NOISE, 10.0)}
 
 
@@ -46,6 +47,7 @@ class Evidence:
     free_mean: bool
     variances: Tensor | None = None
     """(t,) known variances of the noise, NaN where it is fitted; None where it is fitted for all."""
+    priors: Priors = PUBLISHED
 
     def fit(self, start: Hyperparameters, steps: int = 100) -> tuple[Hyperparameters, float]:
         """The best hyperparameters found from here, and minus the log of their posterior density.
@@ -95,22 +97,26 @@ class Evidence:
         density, density_gradient = self.log_prior(logarithms)
         return found.value - density, found.gradient - density_gradient, found.mean
 
+    def log_posteriors(self, logarithms: np.ndarray, mean: float) -> Densities:
+        """Log posterior densities of the free logarithms, up to a constant; a mean that is fitted is integrated out.
+
+        Args:
+            logarithms: (m, d + 2) of lengthscales, outputscales and noise variances.
+            mean: the constant mean where it is given.
+        """
+        known = None if self.variances is None else self.variances.numpy()
+        given = None if self.free_mean else mean
+        found = self._pairs.log_likelihoods(self.targets.cpu().numpy(), logarithms, given, known)
+        prior = self.priors.log_density(logarithms, self.split)[0][:, self.free].sum(1)
+        return found._replace(values=np.nan_to_num(found.values + prior, nan=-math.inf))
+
     @cached_property
     def _pairs(self) -> Pairs:
-        return Pairs.of(self.family, self.split, self.points.numpy())
+        return Pairs.of(self.family, self.split, self.points.cpu().numpy())
 
     def log_prior(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
-        """Log densities of the free hyperparameters (in their natural scale), and their gradient."""
-        d = len(logarithms) - 2
-        centre = np.concatenate([np.full(d, math.sqrt(2) + 0.5 * math.log(max(d, 1))), [0.0, -4.0]])
-        variance = np.concatenate([np.full(d, 3.0), [1.0, 1.0]])
-        offset = logarithms - centre
-        density = -logarithms - offset**2 / (2 * variance) - 0.5 * np.log(2 * math.pi * variance)
-        gradient = -1 - offset / variance
-        # The outputscale's prior is BoTorch's Gamma(2, 0.15).
-        scale = math.exp(logarithms[d])
-        density[d] = logarithms[d] - 0.15 * scale + 2 * math.log(0.15)
-        gradient[d] = 1 - 0.15 * scale
+        """Log densities of the free hyperparameters, and their gradient."""
+        density, gradient = self.priors.log_density(logarithms, self.split)
         return float(density[self.free].sum()), np.where(self.free, gradient, 0.0)
 
 
@@ -174,6 +180,17 @@ def minus_log_likelihood(
 def _stretch(scaled: Tensor, pull: Tensor) -> Tensor:
     """The sums (d,) of pull * (a - b)^2 over all pairs of points."""
     return 2 * (pull.sum(1) @ scaled.square() - (scaled * (pull @ scaled)).sum(0))
+
+
+class Densities(NamedTuple):
+    """Log densities of many hyperparameters, and the constant mean given each of them."""
+
+    values: np.ndarray
+    """(m,) -inf where a covariance is not positive definite."""
+    means: np.ndarray
+    """(m,)"""
+    deviations: np.ndarray
+    """(m,) of the mean; 0 where it is given."""
 
 
 class Correlated(NamedTuple):
@@ -267,6 +284,59 @@ class Pairs:
         ]
         scales = [pull.sum() + scale * alone.sum(), noise * alone[fitted].sum()]
         return Likelihood(float(value), np.concatenate([*stretches, scales]), mean)
+
+    def log_likelihoods(
+        self,
+        targets: np.ndarray,  # (t,)
+        logarithms: np.ndarray,  # (m, d + 2)
+        mean: float | None,
+        variances: np.ndarray | None = None,  # (t,)
+    ) -> Densities:
+        """The log likelihoods of many hyperparameters; a mean that is None is integrated out under a flat prior.
+
+        Args:
+            targets: the outcomes.
+            logarithms: of lengthscales, outputscales and noise variances.
+            mean: the prior's constant mean.
+            variances: of the noise of each outcome, NaN where it is the fitted one; None where it is for all.
+        """
+        t, natural = self.count, np.exp(logarithms)
+        found = np.full((3, len(natural)), -math.inf)
+        found[1:] = 0 if mean is None else np.array([[mean], [0.0]])
+        sides, constant = np.array([np.ones(t), targets]).T, 0.5 * t * math.log(2 * math.pi)
+        matrix = np.zeros((t, t))
+        size = max(1, MAX_BLOCK_NUMBERS // max(len(self.places), 1))
+        for start in range(0, len(natural), size):
+            rows = natural[start : start + size]
+            covariances = rows[:, -2:-1] * self._correlations(rows[:, :-2])
+            for place, (covariance, (*_, scale, noise)) in enumerate(zip(covariances, rows, strict=True), start):
+                matrix.reshape(-1)[self.places] = covariance
+                known = noise if variances is None else np.where(np.isnan(variances), noise, variances)
+                matrix.reshape(-1)[:: t + 1] = scale + known
+                root, failed = dpotrf(matrix.T, lower=1, clean=0)
+                if failed or not np.isfinite(root[-1, -1]):
+                    continue
+                (one, outcome) = dtrtrs(root, sides, lower=1)[0].T
+                value = -np.log(root.diagonal()).sum() - constant
+                if mean is None:
+                    precision = one @ one
+                    found[1, place], found[2, place] = one @ outcome / precision, precision**-0.5
+                    value += 0.5 * math.log(2 * math.pi / precision)
+                residual = outcome - found[1, place] * one
+                found[0, place] = value - 0.5 * residual @ residual
+        return Densities(*found)
+
+    def _correlations(self, lengthscales: np.ndarray) -> np.ndarray:
+        """(m, pairs) for lengthscales (m, d)."""
+        squared = [lengthscales[:, part] ** -2.0 @ apart for apart, part in self.factors]
+        nu = self.correlation.nu
+        if nu == math.inf:
+            return np.asarray(np.exp(-0.5 * sum(squared)))
+        roots = [np.sqrt(2 * nu * each) for each in squared]
+        correlations: np.ndarray = np.exp(-sum(roots))
+        for r in roots:
+            correlations *= self.correlation.shape(r)
+        return correlations
 
     def _factorised(self, covariance: np.ndarray, diagonal: np.ndarray | float) -> np.ndarray:
         """The Cholesky factor (t, t), below the diagonal, of a covariance matrix given by its pairs and diagonal."""

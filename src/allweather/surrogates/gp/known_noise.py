@@ -12,7 +12,7 @@ MIN_NOISE_VARIANCE = 1e-6
 
 
 def centre_and_scale(values: Tensor, sds: Tensor | None = None) -> tuple[float, float]:
-    """Mean and standard deviation of the outcomes, without known noise; a deviation of 1 where they do not differ.
+    """Mean and standard deviation of the outcomes, without known noise; their size where they do not differ.
 
     Args:
         values: (t,) outcomes.
@@ -20,7 +20,7 @@ def centre_and_scale(values: Tensor, sds: Tensor | None = None) -> tuple[float, 
 
     Example:
         >>> centre_and_scale(torch.tensor([3.0, 3.0]))
-        (3.0, 1.0)
+        (3.0, 3.0)
     """
     size = float(values.abs().max()) or 1.0
     shares = values / size  # squares of tiny or huge numbers are none
@@ -28,7 +28,7 @@ def centre_and_scale(values: Tensor, sds: Tensor | None = None) -> tuple[float, 
     if sds is not None and scale > 1e-12:
         centre, scale = centre_and_scale_without_noise(shares, sds / size)
         return size * centre, size * scale
-    return size * float(shares.mean()), size * scale if scale > 1e-12 else 1.0
+    return size * float(shares.mean()), size * scale if scale > 1e-12 else size
 
 
 def centre_and_scale_without_noise(values: Tensor, sds: Tensor) -> tuple[float, float]:

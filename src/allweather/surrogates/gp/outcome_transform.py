@@ -48,16 +48,22 @@ def places_for(values: Tensor) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class OutcomeTransform:
-    """`asinh((outcome - centre) / scale)`: linear in the middle, logarithmic far out, on both sides.
+    """`asinh((outcome - centre) / scale)` between the outcomes seen, and the straight line that goes on beyond them.
+
+    It is linear in the middle and logarithmic far out. Beyond the outcomes seen nothing says that the scale goes on to
+    bend: its inverse, which grows exponentially, would make of a small uncertainty outcomes of any size.
 
     Example:
-        >>> transform = OutcomeTransform(centre=0.0, scale=1.0)
-        >>> round(float(transform.inverse(transform(torch.tensor(1e6, dtype=torch.float64)))))
-        1000000
+        >>> transform = OutcomeTransform.around("bottom", torch.tensor([0.0, 1.0, 2.0, 4.0, 1000.0]).double())
+        >>> [round(each, 1) for each in transform.inverse(transform(torch.tensor([0.5, 1e3, 2e3]).double())).tolist()]
+        [0.5, 1000.0, 2000.0]
     """
 
     centre: float
     scale: float
+    low: float = -math.inf
+    high: float = math.inf
+    """The smallest and the largest outcome seen."""
 
     @classmethod
     def around(cls, place: str, values: Tensor) -> OutcomeTransform | None:
@@ -67,25 +73,34 @@ class OutcomeTransform:
             place: `middle` for their median, `top` or `bottom` for their largest or smallest.
             values: the outcomes.
         """
-        centre = {"middle": values.median(), "top": values.max(), "bottom": values.min()}[place]
+        low, high = float(values.min()), float(values.max())
+        centre = {"middle": float(values.median()), "top": high, "bottom": low}[place]
         apart = (values - centre).abs()
         scale = float(DEVIATIONS_PER_MAD * apart.median() if place == "middle" else apart.quantile(0.25))
         sound = math.isfinite(scale) and scale > 1e-9 * float(apart.max())
-        return cls(float(centre), scale) if sound else None
+        return cls(centre, scale, low, high) if sound else None
 
     def __call__(self, values: Tensor) -> Tensor:
         """Outcomes on the transformed scale."""
-        return torch.asinh((values - self.centre) / self.scale)
+        inside = values.clamp(self.low, self.high)
+        away = (inside - self.centre) / self.scale
+        return torch.asinh(away) + (values - inside) / (self.scale * (1 + away.square()).sqrt())
 
     def inverse(self, transformed: Tensor) -> Tensor:
         """Transformed outcomes in their own units."""
-        return self.centre + self.scale * torch.sinh(transformed)
+        inside = transformed.clamp(*self._ends)
+        return self.centre + self.scale * (torch.sinh(inside) + torch.cosh(inside) * (transformed - inside))
 
     def slope(self, transformed: Tensor) -> Tensor:
         """The derivative of the inverse."""
-        return self.scale * torch.cosh(transformed)
+        return self.scale * torch.cosh(transformed.clamp(*self._ends))
 
     def log_jacobian(self, values: Tensor) -> Tensor:
         """The logarithm (t,) of the transform's derivative at outcomes: what densities gain by it."""
-        away = (values - self.centre) / self.scale
+        away = (values.clamp(self.low, self.high) - self.centre) / self.scale
         return -0.5 * torch.log1p(away.square()) - math.log(self.scale)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The smallest and the largest outcome on the transformed scale."""
+        return math.asinh((self.low - self.centre) / self.scale), math.asinh((self.high - self.centre) / self.scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,17 @@ from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.posteriors.field import ProductField
 from allweather.surrogates.posteriors.product import ProductPosterior
 from allweather.surrogates.posteriors.step import MeanStep
-from allweather.surrogates.samples.joint_draws import MAX_ROOT_COLUMNS, ROOT_TOLERANCE, Drawn, Noise, Truncated
+from allweather.surrogates.samples.joint_draws import (
+    MAX_ROOT_COLUMNS,
+    ROOT_TOLERANCE,
+    Drawn,
+    Noise,
+    Truncated,
+    mean_moments,
+)
+
+MIN_EFFECTIVE_DRAWS = 25
+"""Below this many independent draws of the hyperparameters, say so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +39,8 @@ class MixturePosterior(Posterior):
     """At the hyperparameters that fit best."""
     parts: tuple[ProductPosterior, ...]
     """At draws of the hyperparameters."""
+    effective: float = math.inf
+    """How many independent draws of the hyperparameters these are worth."""
     _roots: WeakTensorKeyDictionary = field(default_factory=WeakTensorKeyDictionary, repr=False)
     """What `draws` computed for contexts that are still in use."""
 
@@ -56,6 +69,15 @@ class MixturePosterior(Posterior):
         sizes = [sum(len(noise.features) for noise in group.noises) for group in groups]
         drawn = [group.means(decisions, contexts, law) for group, law in zip(groups, laws.split(sizes), strict=True)]
         return torch.cat(drawn)[places]
+
+    def mean_moments(self, decisions: Tensor, contexts: Tensor, laws: Tensor) -> Moments:
+        """Those of the parts, each under an equal share of the laws; as many laws as parts divide are used."""
+        roots, each = self._truncated(contexts), len(laws) // len(self.parts)
+        found = [
+            mean_moments(part.data, roots[_kernel(part)], decisions, contexts, laws[place * each : (place + 1) * each])
+            for place, part in enumerate(self.parts)
+        ]
+        return Moments(torch.cat([each.mean for each in found]), torch.cat([each.sd for each in found]))
 
     def _drawn(self, contexts: Tensor, count: int, generator: Generator) -> tuple[list[Drawn], Tensor]:
         """Draws of the parts, those of equal kernels together, and where (count,) each draw comes from."""
@@ -106,8 +128,10 @@ class MixturePosterior(Posterior):
 
     @property
     def approximation(self) -> str:
-        """That of the hyperparameters that fit best."""
-        return self.best.approximation
+        """That of the hyperparameters that fit best, and where few draws stand for the others."""
+        few = f"intervals rest on {self.effective:.0f} independent draws of the hyperparameters"
+        notes = [self.best.approximation, few if self.effective < MIN_EFFECTIVE_DRAWS else ""]
+        return "; ".join(note for note in notes if note)
 
     @property
     def information_gain(self) -> float:
@@ -124,7 +148,7 @@ class MixturePosterior(Posterior):
         return self.best.model()
 
     def _each(self, change: Callable[[ProductPosterior], ProductPosterior]) -> MixturePosterior:
-        return MixturePosterior(change(self.best), tuple(change(part) for part in self.parts))
+        return MixturePosterior(change(self.best), tuple(change(part) for part in self.parts), self.effective)
 
     def _shares(self, count: int, generator: Generator) -> list[int]:
         """How many of `count` samples each part gives: as equal as can be, the rest by lot."""

@@ -16,13 +16,20 @@ from torch import Generator, Tensor
 from allweather._utils.linear_algebra import cholesky_root
 from allweather.errors import require
 from allweather.surrogates.approximations.low_rank import truncated_root
-from allweather.surrogates.base import ContextKernel, Paths, Posterior
+from allweather.surrogates.base import ContextKernel, Moments, Paths, Posterior
 from allweather.surrogates.gp.known_noise import centre_and_scale, filled, known_variances
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel, over_columns
 from allweather.surrogates.posteriors.field import Data, ProductField
 from allweather.surrogates.samples.fourier import weight_space
-from allweather.surrogates.samples.joint_draws import MAX_ROOT_COLUMNS, ROOT_TOLERANCE, Drawn, Noise
+from allweather.surrogates.samples.joint_draws import (
+    MAX_ROOT_COLUMNS,
+    ROOT_TOLERANCE,
+    Drawn,
+    Noise,
+    Truncated,
+    mean_moments,
+)
 from allweather.surrogates.samples.paths import matheron
 
 if TYPE_CHECKING:
@@ -132,11 +139,16 @@ class ProductPosterior(Posterior):
         """Draws of one number for each decision, however many contexts there are."""
         return self._drawn(contexts, count, generator).means(decisions, contexts, laws)
 
+    def mean_moments(self, decisions: Tensor, contexts: Tensor, laws: Tensor) -> Moments:
+        """In closed form."""
+        return mean_moments(self.data, self._truncated(contexts), decisions, contexts, laws)
+
     def _drawn(self, contexts: Tensor, count: int, generator: Generator) -> Drawn:
-        truncated = truncated_root(
-            self.data.kernel.factor, self.scaled_contexts(contexts), MAX_ROOT_COLUMNS, ROOT_TOLERANCE
-        )
+        truncated = self._truncated(contexts)
         return Drawn([self.data], [Noise.draw(count, truncated, len(contexts), generator)], truncated)
+
+    def _truncated(self, contexts: Tensor) -> Truncated:
+        return truncated_root(self.data.kernel.factor, self.scaled_contexts(contexts), MAX_ROOT_COLUMNS, ROOT_TOLERANCE)
 
     def scaled_contexts(self, contexts: Tensor) -> Tensor:
         """Contexts (n, d_c), and below them those of the data, divided by their lengthscales."""

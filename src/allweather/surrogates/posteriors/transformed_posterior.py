@@ -32,15 +32,6 @@ class TransformedPosterior(Posterior):
     inner: Any
     """The posterior of transformed outcomes."""
     transform: OutcomeTransform
-    limits: tuple[float, float]
-    """Transformed outcomes are clamped to these: nothing is known about tails that far out."""
-
-    @classmethod
-    def of(cls, inner: Posterior, transform: OutcomeTransform, values: Tensor) -> TransformedPosterior:
-        """With limits as far beyond the outcomes (t,) as these are apart."""
-        transformed = transform(values)
-        low, high = float(transformed.min()), float(transformed.max())
-        return cls(inner, transform, (2 * low - high, 2 * high - low))
 
     def field(self, contexts: Tensor) -> TransformedField:
         """The field of transformed outcomes, and the way back."""
@@ -48,7 +39,7 @@ class TransformedPosterior(Posterior):
 
     def back(self, transformed: Tensor) -> Tensor:
         """Transformed outcomes in their own units."""
-        return self.transform.inverse(transformed.clamp(*self.limits))
+        return self.transform.inverse(transformed)
 
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples of transformed outcomes, brought back."""
@@ -136,11 +127,10 @@ class TransformedField(Field):
         Where the scale is linear this is the bound of the sum; elsewhere a common shift bends with the scale.
         """
         chosen, some, few = self._some(weights)
-        slope, limits = self._posterior.transform.slope, self._posterior.limits
-        totals = []
+        slope, totals = self._posterior.transform.slope, []
 
         def weigh(mean: Tensor) -> Tensor:
-            weighed = few * slope(mean.clamp(*limits))
+            weighed = few * slope(mean)
             totals.append(weighed.abs().sum(-1).clamp_min(1e-300))
             return weighed
 
@@ -166,7 +156,7 @@ class TransformedField(Field):
     def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:
         """The transformed outcomes' moments, and the weights (b, n) that outcomes' weights are for them."""
         inner = self._inner(decisions)
-        slope = self._posterior.transform.slope(inner.mean.detach().clamp(*self._posterior.limits))
+        slope = self._posterior.transform.slope(inner.mean.detach())
         return inner, weights * slope
 
     def step(self, compared: Tensor, weights: Tensor, contexts: Tensor) -> TransformedStep:
@@ -178,10 +168,7 @@ class TransformedField(Field):
         inner, change = self._inner(decisions), self._inner.slopes(decisions)
         nodes, shares = NODES.to(inner.mean.device), SHARES.to(inner.mean.device)
         transformed = inner.mean[..., None] + inner.sd[..., None] * nodes
-        low, high = self._posterior.limits
-        slope = self._posterior.transform.slope(transformed.clamp(low, high)) * (
-            (transformed > low) & (transformed < high)
-        )
+        slope = self._posterior.transform.slope(transformed)
         outcomes, (mean, sd) = self._posterior.back(transformed), self(decisions)
         moved = slope[..., None] * (change.mean[..., None, :] + change.sd[..., None, :] * nodes[:, None])
         rising = (moved * shares[:, None]).sum(-2)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 from torch import Generator, Tensor
 
+from allweather.surrogates.base import Moments
+
 if TYPE_CHECKING:
     from allweather.surrogates.posteriors.field import Data
 
@@ -53,7 +55,7 @@ class Drawn(NamedTuple):
     def values(self, decisions: Tensor, contexts: Tensor) -> Tensor:
         """Draws (k, b, n) of the outcomes of decisions (b, d_x) in contexts (n, d_c)."""
         data, (root, lacking), n = self.parts[0], self.truncated, len(contexts)
-        near, correlations = self._correlated(decisions, contexts)
+        near, correlations = _correlated(data, decisions, contexts)
         drawn = self._features(near) @ root[:n].T
         for alone, rows in zip((noise.alone for noise in self.noises), self._rows(), strict=True):
             if alone is not None:
@@ -71,7 +73,7 @@ class Drawn(NamedTuple):
     ) -> Tensor:
         """Draws (k, b) of the means of outcomes, each under a law of its own."""
         data, (root, lacking), n = self.parts[0], self.truncated, len(contexts)
-        near, correlations = self._correlated(decisions, contexts)
+        near, correlations = _correlated(data, decisions, contexts)
         total, at_data = laws.sum(-1, keepdim=True), laws @ correlations  # (k, 1), (k, t)
         drawn = (self._features(near) @ (laws @ root[:n])[..., None])[..., 0]
         for part, noise, rows in zip(self.parts, self.noises, self._rows(), strict=True):
@@ -86,13 +88,6 @@ class Drawn(NamedTuple):
         ends = torch.tensor([0, *(len(noise.features) for noise in self.noises)]).cumsum(0).tolist()
         return [slice(low, high) for low, high in pairwise(ends)]
 
-    def _correlated(self, decisions: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor]:
-        """Covariances (b, t) of decisions with the data, and correlations (n, t) of contexts."""
-        kernel = self.parts[0].kernel
-        x, c = kernel.scaled(self.parts[0].points)
-        near = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], x)
-        return near, kernel.factor(contexts / kernel.lengthscales[kernel.split :], c)
-
     def _features(self, near: Tensor) -> Tensor:
         """Draws (k, b, r) of the features of each decision."""
         data, root = self.parts[0], self.truncated[0]
@@ -101,6 +96,40 @@ class Drawn(NamedTuple):
         prior = data.kernel.outputscale * torch.eye(root.shape[1], dtype=torch.float64, device=root.device)
         normal = torch.cat([noise.features for noise in self.noises])
         return (_root(prior - half.mT @ half) @ normal.T).permute(2, 0, 1)
+
+
+def mean_moments(
+    data: Data,
+    truncated: Truncated,
+    decisions: Tensor,  # (b, d_x)
+    contexts: Tensor,  # (n, d_c)
+    laws: Tensor,  # (k, n)
+) -> Moments:
+    """Mean and standard deviation (k, b) of the mean outcome of decisions, under each law.
+
+    Args:
+        data: of the posterior.
+        truncated: a root of its context kernel, which says how much means vary before there are data.
+        decisions: in the unit cube.
+        contexts: likewise.
+        laws: weights of the contexts.
+    """
+    (root, lacking), n = truncated, len(contexts)
+    near, correlations = _correlated(data, decisions, contexts)
+    total, at_data = laws.sum(-1, keepdim=True), laws @ correlations  # (k, 1), (k, t)
+    mean = data.mean * total + (at_data * data.weights) @ near.mT
+    prior = data.kernel.outputscale * ((laws @ root[:n]).square().sum(-1) + laws.square() @ lacking[:n])
+    explained = ((near * at_data[:, None]) @ data.unroot.mT).square().sum(-1)  # (k, b)
+    sd = (prior[:, None] - explained).maximum(1e-12 * prior[:, None]).sqrt()
+    return Moments(data.shift * total + data.scale * mean, data.scale * sd)
+
+
+def _correlated(data: Data, decisions: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor]:
+    """Covariances (b, t) of decisions with the data, and correlations (n, t) of contexts."""
+    kernel = data.kernel
+    x, c = kernel.scaled(data.points)
+    near = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[: kernel.split], x)
+    return near, kernel.factor(contexts / kernel.lengthscales[kernel.split :], c)
 
 
 def _root(covariance: Tensor) -> Tensor:
