@@ -39,7 +39,7 @@ class Item:
     def campaigns(self, folder: Path | None = None) -> list[Campaign]:
         """The campaigns of the figure, restricted, with their folders inside `folder`."""
         figure = _figure(self.figure)
-        return select_campaigns(figure, self.seeds, self.iterations, False, self.problems, self.methods, folder)
+        return select_campaigns(figure, self.seeds, self.iterations, self.problems, self.methods, folder)
 
     def runs(self, folder: Path | None = None) -> list[tuple[Path | None, Run]]:
         """The runs, seed by seed over all campaigns, with the folder of their journals."""

@@ -94,6 +94,10 @@ def _restored(kind: type[InvalidInput], problem: str, fields: dict[str, Any]) ->
     return kind(problem, **given, received=fields["received"] if fields["has_received"] else _ABSENT)
 
 
+class MissingData(InvalidInput):
+    """A data file of a test problem is not there."""
+
+
 class BudgetSpent(AllweatherError):
     """Nothing that could be asked for can be paid for any more."""
 

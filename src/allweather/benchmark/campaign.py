@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,15 @@ class Campaign:
     name: str = ""
     """Name of its folder among the campaigns of a figure; by default its number."""
     _names: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def settings(self) -> dict[str, tuple[str, Mapping[str, Any]]]:
+        """Name and options of each problem, by its label."""
+        return _settings(self.problems)
+
+    def only(self, labels: Collection[str]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+        """Return some of the problems, in the order of the campaign."""
+        return {label: chosen for label, chosen in self.settings.items() if label in labels}
 
     def runs(self) -> list[Run]:
         """Return all runs, seed by seed, so that partial results compare the methods fairly."""

@@ -15,6 +15,7 @@ from torch import Tensor
 from allweather.acquisition.optimize import Search
 from allweather.acquisition.optimize.scores import spread_of
 from allweather.acquisition.optimize.search import Best
+from allweather.benchmark.from_problem import FromProblem, resolved
 from allweather.contexts import Reference
 from allweather.errors import require
 from allweather.objectives import Expectation, Objective
@@ -33,14 +34,18 @@ class Measure:
 
     name: str = "expected"
     """Label in tables."""
-    objective: Objective = field(default_factory=Expectation)
+    objective: Objective | FromProblem[Objective] = field(default_factory=Expectation)
     under: Literal["truth", "belief"] = "truth"
     """The true context distribution, or the one that the learner is told."""
 
+    def on(self, problem: Problem) -> Measure:
+        """Return the measure whose objective is that of a problem."""
+        return Measure(self.name, resolved(self.objective, problem), self.under)
+
     @property
     def scheduled(self) -> bool:
-        """Whether the objective changes with the step."""
-        return self.objective.at(Progress(1)) != self.objective
+        """Whether the objective changes with the step; that of a problem is known after `on`."""
+        return isinstance(self.objective, Objective) and self.objective.at(Progress(1)) != self.objective
 
     def reference(self, problem: Problem) -> Reference:
         """Return the context distribution that decisions of a problem are evaluated under."""
@@ -91,7 +96,9 @@ class Judge:
 
     def value(self, decisions: Tensor) -> Tensor:
         """Return the true objective (b,) of decisions (b, d_x) in the unit cube."""
-        return self.measure.objective(self.problem.values(decisions, self.reference.points), self.reference)
+        objective = resolved(self.measure.objective, self.problem)
+        value: Tensor = objective(self.problem.values(decisions, self.reference.points), self.reference)
+        return value
 
     def regret(self, decision: Tensor) -> float:
         """Return the regret of one decision (d_x,) in the unit cube."""
@@ -201,7 +208,8 @@ class ScheduledJudge:
     def at(self, step: int) -> Judge:
         """Return the judge of one step: observations so far, at least 1."""
         progress = Progress(step, self.problem.space.decisions.columns, self.problem.space.contexts.columns)
-        now = Measure(self.measure.name, self.measure.objective.at(progress), self.measure.under)
+        objective = resolved(self.measure.objective, self.problem).at(progress)
+        now = Measure(self.measure.name, objective, self.measure.under)
         judge = Judge(self.problem, now, self.reference, 0.0)
         if step not in self.best:
             self.best[step] = self._optimum(judge)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -14,7 +15,8 @@ from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.claims import check_claims, describe_findings
 from allweather.benchmark.figures import Figure, Table, Wanted
 from allweather.benchmark.papers import CATALOGUE
-from allweather.errors import require, require_count
+from allweather.errors import MissingData, require, require_count
+from allweather.problems import problem as build_problem
 
 
 class Reproduction(NamedTuple):
@@ -35,6 +37,8 @@ class Reproduction(NamedTuple):
     """One row per step of every run."""
     findings: pd.DataFrame
     """The tests of the paper's claims, one row per claim and setting; see `allweather.benchmark.claims.Finding`."""
+    left_out: Mapping[str, str] = MappingProxyType({})
+    """Problems that were not run, since their data are missing, with the reason."""
 
 
 def reproducible() -> list[str]:
@@ -57,13 +61,13 @@ def reproduce(
     workers: int = 1,
     folder: Path | None = None,
 ) -> Reproduction:
-    """Reproduce a figure or table of the papers.
+    """Reproduce a figure or table of the papers; problems whose data are missing are left out.
 
     Args:
         name: see `reproducible`.
         seeds: number of seeds; by default as in the paper.
         iterations: of each run; by default as in the paper. With control sets, a limit.
-        quick: one seed, three iterations unless given, the first problem.
+        quick: one seed, three iterations unless given, the first problem whose data are there.
         problems: only these, by their label in the results or by the name of the problem.
         methods: only these, likewise.
         workers: processes.
@@ -74,6 +78,7 @@ def reproduce(
 
     Raises:
         InvalidInput: if a name is unknown.
+        MissingData: if the data of all chosen problems are missing.
     """
     if name not in CATALOGUE:
         raise unknown("reproduce(name=...)", name, reproducible())
@@ -84,7 +89,10 @@ def reproduce(
     if isinstance(chosen, Table):
         return _built(chosen, *chosen.build(Wanted(seeds, quick, problems, methods)), folder)
     kept = None if folder is None else folder / (chosen.journals or name)
-    campaigns = select_campaigns(chosen, seeds, iterations, quick, problems, methods, kept)
+    campaigns = select_campaigns(chosen, seeds, iterations, problems, methods, kept)
+    campaigns, left_out = _with_data(campaigns, quick)
+    if quick:
+        campaigns = [_miniature(campaigns[0], iterations)]
     tables = [each.execute(workers, progress=not quick) for each in campaigns]
     results = pd.concat(tables, ignore_index=True)
     table, findings, drawn = chosen.summarise(results, None if folder is None else folder / name / f"{name}.png")
@@ -93,7 +101,7 @@ def reproduce(
         results.to_csv(folder / name / f"{name}.csv", index=False)
         findings.to_csv(folder / name / f"{name}-claims.csv", index=False)
     verdict = describe_findings(findings)
-    return Reproduction(name, chosen.source, chosen.claim, table, verdict, drawn, results, findings)
+    return Reproduction(name, chosen.source, chosen.claim, table, verdict, drawn, results, findings, left_out)
 
 
 def _built(chosen: Table, table: pd.DataFrame, verdict: str, folder: Path | None) -> Reproduction:
@@ -110,24 +118,48 @@ def select_campaigns(
     figure: Figure,
     seeds: int | None = None,
     iterations: int | None = None,
-    quick: bool = False,
     problems: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
     folder: Path | None = None,
 ) -> list[Campaign]:
-    """Return the campaigns of a figure, restricted as by `reproduce`.
+    """Return the campaigns of a figure, restricted as by `reproduce`. No problem is built.
 
     Args:
         figure: of the catalogue.
         seeds: number of seeds; by default as in the paper.
         iterations: of each run; by default as in the paper.
-        quick: one seed, three iterations unless given, the first problem of the first campaign.
         problems: only these.
         methods: only these.
         folder: of the folders of the campaigns, each the same whatever problems and methods are chosen.
     """
     campaigns = _only(_only(_placed(figure.campaigns(), folder), "problems", problems), "methods", methods)
-    return [_sized(each, seeds, iterations, quick) for each in campaigns[: 1 if quick else None]]
+    return [_sized(each, seeds, iterations) for each in campaigns]
+
+
+def _with_data(campaigns: list[Campaign], first: bool) -> tuple[list[Campaign], dict[str, str]]:
+    """Return the campaigns without the problems whose data are missing, and the reason for each of these.
+
+    Args:
+        campaigns: of a figure.
+        first: whether the first problem is enough.
+
+    Raises:
+        MissingData: if no problem is left.
+    """
+    left_out: dict[str, MissingData] = {}
+    there: set[str] = set()
+    for label, (name, options) in {key: value for each in campaigns for key, value in each.settings.items()}.items():
+        try:
+            build_problem(name, **options)
+            there.add(label)
+        except MissingData as error:
+            left_out[label] = error
+        if first and there:
+            break
+    kept = [dataclasses.replace(each, problems=own) for each in campaigns if (own := each.only(there))]
+    if not kept:
+        raise next(iter(left_out.values()))
+    return kept, {label: str(error) for label, error in left_out.items()}
 
 
 def _placed(campaigns: list[Campaign], folder: Path | None) -> list[Campaign]:
@@ -157,13 +189,11 @@ def _only(campaigns: list[Campaign], what: str, wanted: Sequence[str] | None) ->
     return kept
 
 
-def _sized(campaign: Campaign, seeds: int | None, iterations: int | None, quick: bool) -> Campaign:
-    count = 1 if quick else seeds
-    names = list(campaign.problems)[:1]
-    first: Any = {name: campaign.problems[name] for name in names} if isinstance(campaign.problems, dict) else names
-    return dataclasses.replace(
-        campaign,
-        problems=first if quick else campaign.problems,
-        seeds=campaign.seeds if count is None else list(campaign.seeds)[:count],
-        iterations=iterations or (3 if quick else campaign.iterations),
-    )
+def _sized(campaign: Campaign, seeds: int | None, iterations: int | None) -> Campaign:
+    chosen = campaign.seeds if seeds is None else list(campaign.seeds)[:seeds]
+    return dataclasses.replace(campaign, seeds=chosen, iterations=iterations or campaign.iterations)
+
+
+def _miniature(campaign: Campaign, iterations: int | None) -> Campaign:
+    """One seed, and three iterations unless given."""
+    return dataclasses.replace(campaign, seeds=list(campaign.seeds)[:1], iterations=iterations or 3)

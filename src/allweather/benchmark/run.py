@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from allweather.benchmark.from_problem import resolved
 from allweather.benchmark.regret import Measure
 from allweather.contexts import Known
 from allweather.methods import method
@@ -29,7 +30,7 @@ class Run:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the problem."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of the method."""
+    """Settings of the method, of which some may be `FromProblem`."""
     measures: tuple[Measure, ...] = (Measure(),)
     """What regret is measured by; with control sets always the expectation."""
     simple_every: int = 0
@@ -75,7 +76,8 @@ class Run:
 
     def build_study(self, chosen: Problem) -> Study:
         """Return the study before its first trial, with what the problem tells the learner."""
-        composition: Composition = method(self.method, **self.settings)
+        settings = {name: resolved(setting, chosen) for name, setting in self.settings.items()}
+        composition: Composition = method(self.method, **settings)
         if isinstance(chosen, SubsetProblem):
             return Study(
                 chosen.space,

@@ -69,6 +69,7 @@ def prepare(run: Run, folder: Path) -> None:
 
 
 def _judge(problem: Problem, measure: Measure, folder: Path | None) -> Judge | ScheduledJudge:
+    measure = measure.on(problem)
     kind = ScheduledJudge if measure.scheduled else Judge
     return kind.of(problem, measure, folder)
 

@@ -84,7 +84,8 @@ def reproduce(
 
     found = run_figure(name, seeds, iterations, quick, problem, method, workers, output / "quick" if quick else output)
     figure = None if found.figure is None else str(found.figure)
-    document = {"source": found.source, "claim": found.claim, "verdict": found.verdict, "figure": figure}
+    document: dict[str, object] = {"source": found.source, "claim": found.claim, "verdict": found.verdict}
+    document |= {"figure": figure, "left_out": dict(found.left_out)}
     tables = {"table": found.table.to_dict("records"), "findings": found.findings.to_dict("records")}
     return Output({**document, **tables}, lambda: _reproduced(found))
 
@@ -119,6 +120,8 @@ def bench(
 
 def _reproduced(found: Reproduction) -> None:
     console.print(f"[bold]{found.name}[/] ({found.source})\nClaim: {found.claim}")
+    for label, reason in found.left_out.items():
+        console.print(f"Left out: {label}: {reason}.", soft_wrap=True)
     if found.verdict:
         console.print("\n".join(f"Result: {sentence}." for sentence in found.verdict.split("; ")))
     _tabulate(found.table)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allweather.errors import AllweatherError, InvalidInput, require
+from allweather.errors import AllweatherError, MissingData, require
 
 DIRECTORY = "ALLWEATHER_DATA"
 """Environment variable: the directory that holds the files."""
@@ -45,7 +45,7 @@ def load(name: str) -> dict[str, np.ndarray]:
     elif address:
         path = _downloaded(address, file)
     else:
-        raise InvalidInput(
+        raise MissingData(
             f"the data file {file} is missing",
             remedy=f"set {DIRECTORY} to a directory that holds it, or {ADDRESS} to a URL to download it from",
         )
@@ -56,7 +56,7 @@ def load(name: str) -> dict[str, np.ndarray]:
 def _in_directory(directory: Path, file: str) -> Path:
     path = directory / file
     if not path.is_file():
-        raise InvalidInput(f"the data file {file} is missing in {directory}, the directory in {DIRECTORY}")
+        raise MissingData(f"the data file {file} is missing in {directory}, the directory in {DIRECTORY}")
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != CHECKSUMS[path.stem]:
         raise AllweatherError(f"{path} has the wrong content: SHA-256 {found} instead of {CHECKSUMS[path.stem]}")

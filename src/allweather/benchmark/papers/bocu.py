@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from torch import Tensor
 from allweather.benchmark.campaign import Campaign
 from allweather.benchmark.claims import Beats, Least, Sublinear
 from allweather.benchmark.figures import Figure, Settings, Table, Wanted, plain
+from allweather.benchmark.from_problem import FromProblem
 from allweather.benchmark.regret import Measure
 from allweather.contexts import Reference
 from allweather.distances import MMD, Distance, TotalVariation
@@ -23,6 +24,7 @@ from allweather.objectives import (
     Expectation,
     General,
     MeanRisk,
+    Objective,
     RobustSatisficing,
     WorstCase,
     WorstCaseSensitivity,
@@ -46,13 +48,16 @@ def _mmd(radius: float) -> Distance:
     return MMD(radius, lengthscale=0.1)
 
 
+DISTANCES: Mapping[str, Callable[[float], Distance]] = {"TV": TotalVariation, "MMD": _mmd}
+
+
 class _Objective(NamedTuple):
     """An objective of bocu, with the radius at which the belief is from the truth."""
 
     label: str
     alpha: float
     beta: float
-    distance: Distance
+    distance: FromProblem[Distance]
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -61,22 +66,22 @@ class _Objective(NamedTuple):
     @property
     def measure(self) -> Measure:
         """The objective under the context distribution that the learner is told."""
-        return Measure(self.label, General(self.alpha, self.beta, self.distance), "belief")
+        alpha, beta, distance = self.alpha, self.beta, self.distance
+        general = FromProblem[Objective](lambda problem: General(alpha, beta, distance.compute(problem)))
+        return Measure(self.label, general, "belief")
 
 
 def _objectives() -> Iterator[tuple[str, list[_Objective]]]:
     """Yield the label of each problem with the three objectives of each distance."""
-    for label, (name, options) in PROBLEMS.items():
-        margins = problem(name, **options).margins
-        for distance, make in (("TV", TotalVariation), ("MMD", _mmd)):
-            margin = margins[distance.lower()]
-            yield (
-                label,
-                [
-                    _Objective(f"{cell} {distance}", alpha, beta, make(margin if at_margin else 0.0))
-                    for cell, (alpha, beta, at_margin) in CELLS.items()
-                ],
-            )
+    for label in PROBLEMS:
+        for name, make in DISTANCES.items():
+            cells = CELLS.items()
+            yield label, [_Objective(f"{cell} {name}", a, b, _distance(name, make, at)) for cell, (a, b, at) in cells]
+
+
+def _distance(name: str, make: Callable[[float], Distance], at_margin: bool) -> FromProblem[Distance]:
+    """Return the distance with a radius of 0, or of the problem's margin between belief and truth."""
+    return FromProblem(lambda problem: make(problem.margins[name.lower()] if at_margin else 0.0))
 
 
 def _campaign(label: str, methods: Settings, objectives: list[_Objective]) -> Campaign:
