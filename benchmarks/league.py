@@ -1,0 +1,206 @@
+"""The league: the default and its rivals for 195 trials, next to the results that the newest rival's authors published.
+
+Eight problems of kde and wasserstein with 5 initial trials, and contexts with a standard deviation of 0.2 where the law
+is normal, as in arXiv 2605.07565. Seeds from 100 on are held out; variants of the default run on seeds below 100 only.
+
+    python -m benchmarks league                                       # what is missing, then the tables; many hours
+    python -m benchmarks league --show                                # only the tables
+    python -m benchmarks league --problems newsvendor --methods default sbo-kde --seeds 100-103 --trials 60
+    python -m benchmarks league --methods default "untransformed" --seeds 0-9 --trials 60 --against default
+    python -m benchmarks league --second                              # ten problems that no choice was made on
+
+Runs are kept in `benchmarks/results` (`league.jsonl`, `league_tuning.jsonl`, `second_league.jsonl`); what is there is
+not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import allweather as aw
+from allweather.methods.composition import Composition
+from allweather.problems import Problem, problem
+from benchmarks.defaults import GOALS, study_with
+from benchmarks.league_runs import CHECKPOINTS, Entrant, League, entrant, stored_runs
+from benchmarks.league_tables import STORED, Standings
+
+FOLDER = Path(__file__).parent / "results"
+TUNING = FOLDER / "league_tuning.jsonl"
+"""Runs with seeds below 100."""
+HELD_OUT = 100
+"""The first held-out seed."""
+SHOWN = (30, 60, 195)
+"""Trials of the tables."""
+SETTINGS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "ackley": ("ackley", {"sd": 0.2}),
+    "hartmann6": ("hartmann6", {"sd": 0.2}),
+    "modified-branin": ("modified-branin", {"sd": 0.2}),
+    "portfolio-uniform": ("portfolio-uniform", {}),
+    "portfolio-normal": ("portfolio-normal", {"sd": 0.2}),
+    "complicated-hartmann": ("complicated-hartmann", {}),
+    "newsvendor": ("newsvendor", {}),
+    "three-hump-camel": ("three-hump-camel", {"law": "normal"}),
+}
+"""Problems of the first league: name and options."""
+REFERENCE = "sbo-kde"
+DEFAULT, RECOMMENDATION = "default", "default, recommendation"
+METHODS: dict[str, Callable[[], Composition]] = {
+    **{name: partial(Composition, goal=GOALS[name]) for name in (DEFAULT, RECOMMENDATION)},
+    REFERENCE: partial(aw.method, REFERENCE),
+    "sbo-kde, rbf": lambda: aw.method(REFERENCE, samples=512, surrogate=aw.GP()),
+}
+"""Defaults by goal, and published methods; `sbo-kde, rbf` has the surrogate and the samples of wasserstein's code."""
+VARIANTS: dict[str, Callable[[], Composition]] = {
+    "untransformed": lambda: Composition(surrogate=aw.GP("matern", outputscale="fit")),
+    "width 2": lambda: Composition(acquisition=aw.ObjectiveUCB(2.0)),
+    "rbf": lambda: Composition(surrogate=aw.GP(outputscale="fit", transform="auto")),
+}
+"""Candidates for the default; what a composition leaves open is as in the default."""
+
+
+def _built(label: str) -> Problem:
+    name, options = SETTINGS[label]
+    return replace(problem(name, **options), initial=5)
+
+
+FIRST = League(
+    "league", {label: partial(_built, label) for label in SETTINGS}, 195, range(100, 112), FOLDER / "league.jsonl"
+)
+
+
+def entrants() -> dict[str, Entrant]:
+    """Everything that can be run, by name."""
+    return {name: entrant(study_with(build())) for name, build in {**METHODS, **VARIANTS}.items()}
+
+
+def main(arguments: Sequence[str] = ()) -> None:
+    """Run what is missing, and print the tables."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks league", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--show", action="store_true", help="only print the tables of what was run")
+    parser.add_argument("--problems", nargs="+", default=None, help="by label; all by default")
+    parser.add_argument("--methods", nargs="+", default=None, help=f"among {', '.join(entrants())}")
+    parser.add_argument("--seeds", default=None, help="the first and the last, as 100-111; below 100 for variants")
+    parser.add_argument("--trials", type=int, default=None, help="after the initial design")
+    parser.add_argument("--results", type=Path, default=None, help="file of the runs")
+    parser.add_argument("--against", default=None, help=f"denominator of the ratios; {REFERENCE} by default")
+    chosen = parser.parse_args(arguments)
+    league, known = FIRST, entrants()
+    seeds = _seeds(chosen.seeds, league.seeds)
+    tuning = seeds.stop <= HELD_OUT
+    methods = chosen.methods or list(METHODS)
+    labels = chosen.problems or list(league.problems)
+    for kind, given, among in (("method", methods, known), ("problem", labels, league.problems)):
+        unknown = [name for name in given if name not in among]
+        if unknown:
+            parser.error(f"no {kind} {unknown}; there are {', '.join(among)}")
+    if not tuning and (seeds.start < HELD_OUT or any(name in VARIANTS for name in methods)):
+        parser.error(f"variants run on seeds below {HELD_OUT} only, and those are not mixed with held-out ones")
+    path = chosen.results or (TUNING if tuning else league.results)
+    if not chosen.show:
+        trials = dict.fromkeys(methods, chosen.trials or league.trials)
+        league.campaign(labels, {name: known[name] for name in methods}, seeds, trials, path)
+    records = [each for each in stored_runs(path) if each["problem"] in labels]
+    if chosen.seeds is not None:
+        records = [each for each in records if each["seed"] in seeds]
+    if chosen.methods is not None:
+        records = [each for each in records if each["method"] in {*methods, chosen.against}]
+    show(Standings.of(records), chosen.against or REFERENCE)
+
+
+def _seeds(text: str | None, usual: range) -> range:
+    if text is None:
+        return usual
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
+def show(standings: Standings, against: str = REFERENCE) -> None:
+    """Print the tables.
+
+    Args:
+        standings: of the league.
+        against: the method in the denominators.
+    """
+    console = Console(width=190)
+    for title, rows in tables(standings, against).items():
+        table = Table(title=title)
+        head, *body = rows
+        for column in head:
+            table.add_column(column, justify="left" if column == head[0] else "right")
+        for row in body:
+            table.add_row(*row)
+        console.print(table)
+
+
+def tables(standings: Standings, against: str = REFERENCE) -> dict[str, list[list[str]]]:
+    """Rows of the tables by title, the first row the head.
+
+    Args:
+        standings: of the league.
+        against: the method in the denominators.
+    """
+    if not standings.methods:
+        return {}
+    title = "cumulative regret as a multiple of that of {}"
+    found = {
+        f"{title.format(against)} (standard error of the logarithm; 95% interval)": _cumulative(standings, against)
+    }
+    rival = STORED.format("ledrbo")
+    if rival in standings.published:
+        found[title.format(rival)] = _cumulative(standings, rival)
+    if DEFAULT in standings.methods and rival in standings.published:
+        found[f"{title.format(rival)}: {DEFAULT}, by problem"] = [
+            ["problem", *(f"{n} trials" for n in SHOWN)],
+            *(
+                [name, *(str(standings.cumulative(DEFAULT, rival, n, name)) for n in SHOWN)]
+                for name in standings.problems
+            ),
+        ]
+    found["recommendations, and runs that are stuck"] = _recommended(standings, against)
+    return found
+
+
+def _cumulative(standings: Standings, against: str) -> list[list[str]]:
+    rows = [["method", "problems", "seeds", *(f"{n} trials" for n in SHOWN)]]
+    for method in (*standings.methods, *standings.published):
+        if method == against and method in standings.published:
+            continue
+        ratios = [standings.cumulative(method, against, n) for n in SHOWN]
+        if any(each.problems for each in ratios):
+            first = next(each for each in ratios if each.problems)
+            rows.append([method, str(first.problems), str(first.seeds), *map(str, ratios)])
+    return rows
+
+
+def _recommended(standings: Standings, against: str) -> list[list[str]]:
+    columns = [f"regret at {n}" for n in CHECKPOINTS] + [f"held at {n}" for n in CHECKPOINTS]
+    rows = [["method", *columns, "stuck", "CPU s of asks"]]
+    for method in standings.methods:
+        regrets = [standings.recommended(method, against, n).brief for n in CHECKPOINTS]
+        held = [share(*standings.held(method, n)) for n in CHECKPOINTS]
+        stuck, total = standings.stuck(method)
+        seconds = [
+            run["ask_cpu_s"] for (name, _), runs in standings.runs.items() if name == method for run in runs.values()
+        ]
+        rows.append([method, *regrets, *held, f"{stuck} of {total}", f"{sum(seconds) / len(seconds):.0f}"])
+    return rows
+
+
+def share(count: int, total: int) -> str:
+    """A share in two digits.
+
+    Args:
+        count: of those that count.
+        total: of all.
+    """
+    return f"{count / total:.2f}" if total else "-"
