@@ -1,6 +1,7 @@
 import csv
 import json
 import sys
+import tomllib
 
 import pytest
 import typer
@@ -119,6 +120,31 @@ def test_export_and_import(kiosk, folder):
     kiosk("export", "--csv", "trials.csv")
     orders = [float(row["order"]) for row in csv.DictReader((folder / "trials.csv").read_text().splitlines())]
     assert orders == [trial["decision"]["order"] for trial in kiosk("show", "--json").document["trials"]]
+
+
+SPREADSHEET = """
+[variables]
+x = { lower = 0, upper = 1 }
+what = { options = ["=1+1", "+1", "-1", "@a", "'=b", "''@c", "'quoted'", '"double"', "a,b;c", "plain"] }
+"""
+"""Options that a spreadsheet takes for formulas, and such that look as if they were escaped already."""
+
+
+def test_a_table_for_spreadsheets_is_read_back(terminal, folder):
+    (folder / "sheet.toml").write_text(SPREADSHEET)
+    terminal("init", "sheet.toml")
+    options = tomllib.loads(SPREADSHEET)["variables"]["what"]["options"]
+    study = aw.Study.load("sqlite:///allweather.db", "sheet")
+    study.add([{"x": 0.1, "what": option, "value": -1.0} for option in options])
+    terminal("export", "--csv", "table.csv")
+    rows = list(csv.reader((folder / "table.csv").read_text().splitlines()))
+    cells = [cell for row in rows for cell in row if cell not in ("-1.0",)]  # numbers stay numbers
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
+    terminal("init", "sheet.toml", "--study", "again")
+    terminal("add", "table.csv", "--study", "again")
+    again = aw.Study.load("sqlite:///allweather.db", "again").trials()
+    assert again["what"].tolist() == options
+    assert again.equals(study.trials())
 
 
 @pytest.mark.parametrize(

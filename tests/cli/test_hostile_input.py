@@ -179,7 +179,7 @@ def test_a_damaged_study_is_saved(kiosk, folder):
         connection.execute("UPDATE events SET payload = '{' WHERE number = 1")
     connection.close()
     assert "--salvage" in kiosk("export", code=3).err
-    assert "1 events" in kiosk("export", "saved.jsonl", "--salvage").err
+    assert "left out: 1." in kiosk("export", "saved.jsonl", "--salvage").err
     kiosk("import", "saved.jsonl", "--study", "saved")
     assert len(kiosk("show", "--study", "saved", "--json").document["trials"]) == 1
 
@@ -191,12 +191,12 @@ def test_one_byte_that_is_not_utf8_loses_one_event(kiosk, folder):
         connection.execute("UPDATE events SET payload = CAST(x'7B22FF7D' AS TEXT) WHERE number = 2")
     connection.close()
     assert "event 2 cannot be read" in kiosk("show", code=3).err
-    assert "kiosk: 3 events, cannot be used: 2" in kiosk("verify", code=3).out
+    assert "kiosk: 3 events, events that cannot be used and are left out: 2" in kiosk("verify", code=3).out
     assert kiosk("verify", "--json", code=3).document["studies"][0]["damaged"] == [2]
     ended = kiosk("backup", "saved.jsonl", "--json", code=3)
-    assert "'kiosk' is damaged: its events 2 cannot be read" in ended.err
+    assert "'kiosk' is damaged: events that cannot be used and are left out: 2." in ended.err
     assert ended.document["damaged"] == {"kiosk": [2]}
-    assert "1 events" in kiosk("export", "one.jsonl", "--salvage").err
+    assert "left out: 2." in kiosk("export", "one.jsonl", "--salvage").err
     kiosk("restore", "saved.jsonl", "--storage", "sqlite:///restored.db")
     shown = kiosk("show", "--storage", "sqlite:///restored.db", "--json").document
     assert len(shown["trials"]) == 2

@@ -72,6 +72,34 @@ def test_a_schema_of_the_future_is_refused(url):
         Database(url)
 
 
+def test_tables_of_an_earlier_development_version_are_named(url):
+    Journal.create(Database(url), "kiosk", {}).append(0, [some()])
+    with Database(url).writing() as connection:
+        connection.execute(sa.text("ALTER TABLE events DROP COLUMN checksum"))
+    journal = Journal.open(Database(url), "kiosk")
+    for act in (journal.read, lambda: journal.append(1, [some(trial=1)])):
+        with pytest.raises(StorageError, match=r"made by an earlier development version.*import them into a new"):
+            act()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+def test_new_files_are_for_their_owner_only(url, tmp_path):
+    before = os.umask(0)
+    try:
+        database = Database(url)
+        journal = Journal.create(database, "kiosk", {})
+        with journal.turn():
+            rights = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert rights == {f"study.db{end}": 0o600 for end in ("", "-wal", "-shm", ".1.turn")}
+    database.close()
+    (tmp_path / "study.db").chmod(0o640)  # whoever shares a database with a group says so
+    with Journal.open(Database(url), "kiosk").turn():
+        rights = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert rights == {f"study.db{end}": 0o640 for end in ("", "-wal", "-shm")} | {"study.db.1.turn": 0o600}
+
+
 class Refusing:
     """SQLite as it behaves when the disk is full or the file read-only, by its own limits."""
 

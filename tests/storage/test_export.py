@@ -49,6 +49,8 @@ def _with(line, **changed):
         (lambda lines: [lines[0], _with(lines[1], payload=None)], "have a payload that is an object"),
         (lambda lines: [lines[0], _with(lines[1], at=None)], "have a time in seconds"),
         (lambda lines: [lines[0], _with(lines[1], worker="w" * 201)], "have a worker of up to 200 characters"),
+        (lambda lines: [lines[0], lines[1], lines[2].replace("1.5", "2.5")], r"line 3` must be as it was exported"),
+        (lambda lines: [lines[0].replace('"spec": {}', '"spec": {"seed": 8}'), *lines[1:]], "line 1"),
     ],
 )
 def test_lines_that_are_no_study_change_nothing(url, tmp_path, spoilt, message):
@@ -58,3 +60,14 @@ def test_lines_that_are_no_study_change_nothing(url, tmp_path, spoilt, message):
     with pytest.raises(InvalidInput, match=message):
         import_lines(other, spoilt(list(export_lines(journal))))
     assert names(other) == []
+
+
+def test_a_line_without_checksum_may_be_changed(url, tmp_path):
+    journal = Journal.create(Database(url), "kiosk", {})
+    journal.append(0, [some(x=0.1), some("told", values=[1.5])])
+    head, asked, told = map(json.loads, export_lines(journal))
+    del told["checksum"]
+    told["payload"]["values"] = [2.5]
+    other = Database(f"sqlite:///{tmp_path / 'other.db'}")
+    import_lines(other, map(json.dumps, (head, asked, told)))
+    assert Journal.open(other, "kiosk").read()[1].payload == {"values": [2.5]}

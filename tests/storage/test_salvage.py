@@ -49,8 +49,8 @@ def test_the_command_that_salvages_can_be_typed_as_it_is(tmp_path, payload):
 
 
 def test_what_can_be_read_is_saved(damaged):
-    lines, lost = salvage_lines(Journal.open(damaged, "kiosk"))
-    assert lost == [3, 4]
+    lines, lost, spec = salvage_lines(Journal.open(damaged, "kiosk"))
+    assert (lost, spec) == ([3, 4], True)
     import_lines(damaged, lines, "saved")
     trials = StudyLog.of(Journal.open(damaged, "saved")).history.trials
     assert [trial.values for trial in trials] == [(0.0,), (2.0,)]
@@ -92,16 +92,57 @@ def test_one_byte_loses_one_event(one_byte, column):
     database = one_byte(column)
     with pytest.raises(StorageError, match=r"'kiosk town' is damaged: its event 4 cannot.*--study 'kiosk town'`"):
         Journal.open(database, "kiosk town").read()
-    lines, lost = salvage_lines(Journal.open(database, "kiosk town"))
-    assert (len(lines), lost) == (1 + 28, [4])
+    lines, lost, spec = salvage_lines(Journal.open(database, "kiosk town"))
+    assert (len(lines), lost, spec) == (1 + 28, [4], True)
     assert [each.name for each in study_summaries(database, 10)] == ["kiosk town", "other"]
     assert len(StudyLog.of(Journal.open(database, "other")).history.trials) == 1
     damaged = {}
     lines = list(backup_lines(database, damaged))
-    assert damaged == {"kiosk town": [4]}
+    assert {name: saved.lost for name, saved in damaged.items()} == {"kiosk town": [4]}
     fresh = Database("sqlite:///" + str(database._file.parent / "fresh.db"))
     assert restore_lines(fresh, lines) == ["kiosk town", "other"]
     assert [Journal.open(fresh, name).last for name in ("kiosk town", "other")] == [28, 29]
+
+
+CHANGES = {
+    "payload": """payload = replace(payload, '"values":[1.0]', '"values":[7.0]')""",
+    "kind": "kind = 'corrected'",
+    "trial": "trial = 0",
+    "at": "at = at + 1",
+    "worker": "worker = 'elsewhere:1'",
+    "checksum": "checksum = '0123456789abcdef'",
+    "row": None,
+}
+"""Changes of an event that can still be read, and an event that is gone."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_changed_is_noticed_although_it_can_be_read(damaged, change):
+    statement = f"UPDATE events SET {CHANGES[change]}" if CHANGES[change] else "DELETE FROM events"
+    with damaged.writing() as connection:
+        connection.execute(sa.text(f"{statement} WHERE study = 2 AND number = 4"))
+        connection.execute(sa.text("UPDATE events SET payload = replace(payload, '2.0', '3.0') WHERE number = 6"))
+    with pytest.raises(StorageError, match="'other' is damaged: its event 4 cannot be read, or was changed"):
+        Journal.open(damaged, "other").read()
+    lines, lost, _ = salvage_lines(Journal.open(damaged, "other"))
+    assert (len(lines), lost) == (1 + 4, [4, 6])
+    assert [each.damaged for each in study_summaries(damaged, 10)] == [True, True]  # the newest event is looked at
+    saved = {}
+    assert len(list(backup_lines(damaged, saved))) == 5 + 4
+    assert saved["other"].lost == [4, 6]
+
+
+def test_a_spec_that_was_changed_is_saved_as_it_is_and_named(damaged):
+    with damaged.writing() as connection:
+        changed = {"old": '"order":{"lower":0,"upper":1', "new": '"order":{"lower":0,"upper":9'}
+        connection.execute(sa.text("UPDATE studies SET spec = replace(spec, :old, :new) WHERE id = 2"), changed)
+    with pytest.raises(StorageError, match=r"'other' is damaged: what it is made of .* was changed after"):
+        StudyLog.open(damaged.address, "other")
+    assert [each.damaged for each in study_summaries(damaged, 10)][1]
+    lines, lost, spec = salvage_lines(Journal.open(damaged, "other"))
+    assert (lost, spec) == ([], False)
+    import_lines(damaged, lines, "saved")
+    assert StudyLog.open(damaged.address, "saved").space.variables["order"] == aw.Real(0, 9)
 
 
 def test_the_newest_event_is_not_utf8(one_byte):
@@ -112,8 +153,8 @@ def test_the_newest_event_is_not_utf8(one_byte):
 def test_a_name_or_a_spec_that_is_not_utf8(one_byte, column, shown):
     database = one_byte(column)
     assert names(database) == [each.name for each in study_summaries(database, 10)] == [shown, "other"]
-    lines, lost = salvage_lines(Journal.open(database, shown))
-    assert (len(lines), lost) == (30, [])
+    lines, lost, spec = salvage_lines(Journal.open(database, shown))
+    assert (len(lines), lost, spec) == (30, [], column == "name")
     assert len(list(backup_lines(database, {}))) == 60
 
 
@@ -144,7 +185,7 @@ def test_overwritten_pages_lose_what_is_on_them(tmp_path):
     assert [each.name for each in study_summaries(database, 10)] == ["kiosk", "other"]
     lines = list(backup_lines(database, damaged))
     assert list(damaged) == ["kiosk"]
-    assert 1 < len(damaged["kiosk"]) < 75  # those of one page
-    assert len(lines) == 302 - len(damaged["kiosk"])
+    assert 1 < len(damaged["kiosk"].lost) < 75  # those of one page
+    assert len(lines) == 302 - len(damaged["kiosk"].lost)
     fresh = Database(f"sqlite:///{tmp_path}/fresh.db")
     assert restore_lines(fresh, lines) == ["kiosk", "other"]

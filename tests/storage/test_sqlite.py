@@ -35,6 +35,7 @@ def viewed():
         folder.chmod(0o755)
         url = f"sqlite:///{folder}/study.db"
         write(url, 0, create=True).close()
+        (folder / "study.db").chmod(0o644)  # new databases are for their owner
         yield folder, url
 
 

@@ -206,8 +206,9 @@ def test_journals_with_changes_are_exported_restored_and_salvaged(url, tmp_path)
     import_lines(database, study.export(), "copy")
     other = Database(f"sqlite:///{tmp_path}/other.db")
     restore_lines(other, list(backup_lines(database)))
-    lines, lost = salvage_lines(Journal.open(database, "kiosk"))
+    lines, lost, spec = salvage_lines(Journal.open(database, "kiosk"))
     import_lines(other, lines, "saved")
+    assert spec
     assert not lost
     expected = study.ask().decision
     for place, name in ((database, "copy"), (other, "kiosk"), (other, "saved")):

@@ -8,6 +8,7 @@ import pytest
 
 import allweather as aw
 from allweather.storage import Database, Journal, StorageError
+from allweather.storage.checksum import checksum
 from allweather.study import StudyLog
 
 SPACE = aw.Space(order=aw.Real(0, 1), wood=aw.Choice("oak", "pine"), demand=aw.Context(0, 10))
@@ -129,12 +130,14 @@ def test_control_sets_are_noticed(url):
 
 def test_a_spec_that_somebody_spoilt_is_named(url):
     made(url)
-    for text, error, said in (
-        ("[1]", StorageError, "kiosk: what it is made of must be a JSON object"),
-        ('{"study": 3}', aw.InvalidInput, "kiosk.* knows no 'study'"),
+    damaged = "'kiosk' is damaged: what it is made of"
+    for text, stamp, error, said in (
+        ("[1]", checksum("[1]"), StorageError, damaged),
+        ('{"study": 3}', "", StorageError, damaged),
+        ('{"study": 3}', checksum('{"study": 3}'), aw.InvalidInput, "kiosk.* knows no 'study'"),
     ):
         with Database(url).writing() as connection:
-            connection.exec_driver_sql("UPDATE studies SET spec = ?", (text,))
+            connection.exec_driver_sql("UPDATE studies SET spec = ?, checksum = ?", (text, stamp))
         with pytest.raises(error, match=said):
             StudyLog.of(Journal.open(Database(url), "kiosk"))
     with pytest.raises(aw.InvalidInput, match="did you mean 'kiosk'"):

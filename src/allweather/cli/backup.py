@@ -26,17 +26,18 @@ def backup(
     Example: allweather backup kiosk-backup.jsonl
     """
     from allweather.storage.backup import backup_lines
+    from allweather.storage.salvage import Salvaged
 
     shared = SharedOptions(storage, None, as_json)
     database = shared.database()
-    damaged: dict[str, list[int]] = {}
+    damaged: dict[str, Salvaged] = {}
     text = "".join(f"{line}\n" for line in backup_lines(database, damaged))
-    write_new_file(file, text)
-    document = {"storage": database.address, "file": str(file), "lines": text.count("\n"), "damaged": damaged}
+    write_new_file(file, text, private=True)
+    lost = {name: saved.lost for name, saved in damaged.items()}
+    document = {"storage": database.address, "file": str(file), "lines": text.count("\n"), "damaged": lost}
     shared.print(document, lambda: print_line(f"Saved the studies of {database.address} in {file}"))
-    for name, lost in damaged.items():
-        events = f"its events {', '.join(map(str, lost[:20]))}" if lost else "what it is made of"
-        print_error(f"The study {name!r} is damaged: {events} cannot be read, and all else is saved.")
+    for name, saved in damaged.items():
+        print_error(f"The study {name!r} is damaged: {saved.said}.")
     if damaged:
         raise typer.Exit(STORAGE)
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from allweather._utils.formatting import tame
 from allweather.cli.app import app, print_error, print_line
 from allweather.cli.files import read_file, write_new_file
 from allweather.cli.options import SharedOptions, with_study_options
@@ -37,13 +38,13 @@ def export(
         from allweather.storage.salvage import salvage_lines
 
         journal = shared.journal()
-        lines, lost = salvage_lines(journal)
-        text = "".join(f"{line}\n" for line in lines)
-        left_out = f"{len(lost)} events cannot be used and are left out: {', '.join(map(str, lost[:20]))}"
-        print_error(left_out if lost else "Nothing is damaged: all events can be used.")
+        saved = salvage_lines(journal)
+        text = "".join(f"{line}\n" for line in saved.lines)
+        damaged = f"The study {journal.name!r} is damaged: {saved.said}."
+        print_error(damaged if saved.said else "Nothing is damaged: all events can be used.")
     elif csv:
         log = shared.log()
-        journal, text = log.journal, log.trials().to_csv()
+        journal, text = log.journal, log.trials().map(tame).rename(columns=tame).to_csv()
     else:
         journal = shared.journal()
         text = "".join(f"{line}\n" for line in export_lines(journal))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from allweather.errors import InvalidInput, require
@@ -28,18 +29,20 @@ def read_file(file: Path, limit: int) -> str:
         raise InvalidInput(f"cannot be read: {error}", where=str(file)) from None
 
 
-def write_new_file(file: Path, text: str) -> None:
+def write_new_file(file: Path, text: str, private: bool = False) -> None:
     """Write a file that does not exist yet.
 
     Args:
         file: the new file.
         text: its content.
+        private: whether only its owner may read it.
 
     Raises:
         InvalidInput: if the file exists or cannot be written.
     """
     try:
-        with file.open("x", encoding="utf-8") as opened:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
             opened.write(text)
     except FileExistsError:
         raise InvalidInput(

@@ -11,31 +11,31 @@ from allweather.errors import InvalidInput, StorageError, require
 from allweather.storage.database import Database
 from allweather.storage.export import FORMAT, export_lines, import_lines
 from allweather.storage.journal import journals, names
-from allweather.storage.salvage import salvage_lines
+from allweather.storage.salvage import Salvaged, salvage_lines
 
 log = logging.getLogger("allweather")
 
 
-def backup_lines(database: Database, damaged: dict[str, list[int]] | None = None) -> Iterator[str]:
+def backup_lines(database: Database, damaged: dict[str, Salvaged] | None = None) -> Iterator[str]:
     """Return all studies of a database as lines of JSON, while they are in use; each study as it is at one moment.
 
     Of a damaged study it is what can be read.
 
     Args:
         database: holds the studies.
-        damaged: receives the names of damaged studies, with the numbers of the events that are left out; without it
-            a warning is logged.
+        damaged: receives the names of damaged studies, with what was saved of them and what was not; without it a
+            warning is logged.
     """
     for journal in journals(database):
         try:
             yield from list(export_lines(journal))
         except StorageError:
-            lines, lost = salvage_lines(journal)
+            saved = salvage_lines(journal)
             if damaged is None:
-                log.warning("the study %r is damaged; events left out: %s", journal.name, lost)
+                log.warning("the study %r is damaged; events left out: %s", journal.name, saved.lost)
             else:
-                damaged[journal.name] = lost
-            yield from lines
+                damaged[journal.name] = saved
+            yield from saved.lines
 
 
 def restore_lines(database: Database, lines: Iterable[str]) -> list[str]:

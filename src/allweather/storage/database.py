@@ -19,11 +19,13 @@ from allweather.storage.migrations import VERSION
 from allweather.storage.sqlite import (
     BUSY_TIMEOUT,
     LOST_LOG,
+    create_private,
     identity,
     is_writable,
     log_lost,
     reading_engine,
     require_unchanged,
+    rights_of,
     writing_engine,
 )
 from allweather.storage.turns import locked, take_turn
@@ -55,6 +57,8 @@ class Database:
         except OSError as trouble:
             raise StorageError(f"{self.address}: it cannot be opened ({trouble.strerror})") from trouble
         self._identity: tuple[int, int] | None = None
+        if self._file is not None and parsed.query.get("mode", "rwc") == "rwc":
+            create_private(self._file)
         self._update()
         self._identity = self._identify()
 
@@ -83,7 +87,7 @@ class Database:
         """Hold the turn of a study, once no other worker does; a worker that dies releases it."""
         if self._file is not None:
             self._require_same_file()
-            with locked(Path(f"{self._file}.{study}.turn")):
+            with locked(Path(f"{self._file}.{study}.turn"), rights_of(self._file)):
                 yield
             return
         with self._translated():
@@ -236,6 +240,10 @@ def _options(url: sa.URL) -> dict[str, Any]:
     return options
 
 
+EARLIER = (
+    "it was made by an earlier development version, whose tables have other columns; export the studies with that "
+    "version, and import them into a new database"
+)
 EXPLANATIONS = {
     "readonly database": "it is read-only; make the file and its folder writable",
     "read-only": "it is read-only; make the file and its folder writable",
@@ -243,6 +251,7 @@ EXPLANATIONS = {
     "is full": "the disk is full; nothing of this call was written, all before it is safe",
     "not a database": "it is not a SQLite database, or it is damaged; restore a backup, or export what can be read",
     "malformed": "it is damaged; restore a backup, or export what can be read",
+    **dict.fromkeys(("events.checksum", "studies.checksum", 'column "checksum"', "column named checksum"), EARLIER),
     "disk I/O": "the disk failed; nothing of this call was acknowledged",
     "lock timeout": f"another worker has been writing for more than {BUSY_TIMEOUT} seconds",
     "locked": f"another worker has been writing for more than {BUSY_TIMEOUT} seconds",

@@ -12,6 +12,7 @@ from allweather.serialization.checks import below
 from allweather.serialization.fields import check_fields
 from allweather.serialization.spaces import decode_space
 from allweather.space import Space
+from allweather.storage.checksum import checksum, event_checksum, json_text
 from allweather.storage.memory import MemoryJournal, require_name
 from allweather.storage.migrations import VERSION
 from allweather.trials.events import Event
@@ -34,13 +35,15 @@ def export_lines(journal: Journal | MemoryJournal) -> Iterator[str]:
 
 def header_line(name: str, spec: dict[str, Any]) -> str:
     """Return the first line of an exported study."""
-    return json.dumps({"format": FORMAT, "version": VERSION, "name": name, "spec": spec})
+    head = {"format": FORMAT, "version": VERSION, "name": name, "spec": spec}
+    return json.dumps({**head, "checksum": checksum(json_text(spec))})
 
 
 def event_line(event: Event) -> str:
     """Return an event as a line of an exported study."""
     fields: dict[str, Any] = {"number": event.number, "kind": event.kind, "trial": event.trial}
-    return json.dumps({**fields, "at": event.at, "worker": event.worker, "payload": event.payload})
+    fields |= {"at": event.at, "worker": event.worker, "payload": event.payload}
+    return json.dumps({**fields, "checksum": _checksum(event)})
 
 
 def import_lines(database: Database, lines: Iterable[str], name: str | None = None) -> str:
@@ -62,6 +65,9 @@ def import_lines(database: Database, lines: Iterable[str], name: str | None = No
     written = [_event(row, number) for number, row in enumerate(rows[1:], start=1)]
     spec = head.get("spec") or {}
     _check_study(spec, written)
+    _require_same(head, "" if not isinstance(spec, dict) else checksum(json_text(spec)), 1)
+    for row, event in zip(rows[1:], written, strict=True):
+        _require_same(row, _checksum(event), event.number + 1)
     try:
         Journal.create(database, str(chosen), spec, written)
     except Conflict:
@@ -100,10 +106,23 @@ def _parsed(line: str, number: int) -> dict[str, Any]:
     return dict(row)
 
 
+def _checksum(event: Event) -> str:
+    text = json_text(event.payload)
+    return event_checksum(event.number, event.kind, event.trial, event.at, event.worker, text)
+
+
+def _require_same(row: dict[str, Any], found: str, number: int) -> None:
+    """Refuse a line that was changed since it was exported; a line without checksum is taken as it is."""
+    remedy = "export it again; where you changed the line on purpose, remove its checksum"
+    where = f"import_lines(lines=...) line {number}"
+    require(row.get("checksum", found) == found, where, "be as it was exported, by its checksum", found, remedy)
+
+
 def _event(row: dict[str, Any], number: int) -> Event:
     where = f"import_lines(lines=...) event {number}"
     known = {"number", "kind", "trial", "at", "worker", "payload"}
-    require(set(row) == known, where, f"have exactly {sorted(known)}", sorted(row))
+    listed = f"have exactly {sorted(known)}, and a checksum where it was not changed"
+    require(set(row) - {"checksum"} == known, where, listed, sorted(row))
     require(row["number"] == number, where, f"be number {number}", row["number"])
     kinds = ("asked", "told", "added", "corrected", "expired", "changed", "observed")
     require(row["kind"] in kinds, where, f"be one of {', '.join(kinds)}", row["kind"])

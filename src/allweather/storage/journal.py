@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
 from allweather.errors import Conflict, InvalidInput, StorageError
+from allweather.storage.checksum import checksum, event_checksum, json_text
 from allweather.storage.database import Database
 from allweather.storage.memory import require_name
 from allweather.storage.schema import events, studies
@@ -49,7 +50,8 @@ class Journal:
     def create(cls, database: Database, name: str, spec: dict[str, Any], past: Sequence[Event] = ()) -> Journal:
         """Create the journal of a new study, with imported events; a name that is taken raises `Conflict`."""
         require_name(name)
-        row = {"name": name, "created": time.time(), "spec": _written(spec)}
+        text = _written(spec)
+        row = {"name": name, "created": time.time(), "spec": text, "checksum": checksum(text)}
         with database.writing() as connection:
             study = connection.execute(studies.insert().values(row).returning(studies.c.id)).scalar_one()
             if past:
@@ -88,13 +90,20 @@ class Journal:
     @property
     def spec(self) -> dict[str, Any]:
         """What the study is made of, as it was created."""
+        spec, whole = self.read_spec()
+        if not whole:
+            said = "what it is made of cannot be read, or was changed after it was written; restore a backup"
+            raise StorageError(f"the study {self.name!r} is damaged: {said}")
+        return spec
+
+    def read_spec(self) -> tuple[dict[str, Any], bool]:
+        """What can be read of the spec, and whether it is what was written."""
         with self._database.reading() as connection:
-            text = connection.execute(sa.select(studies.c.spec).where(studies.c.id == self._study)).scalar_one()
+            row = connection.execute(sa.select(studies).where(studies.c.id == self._study)).one()
         try:
-            return dict(parse(text))
+            return dict(parse(row.spec)), spec_is_whole(row)
         except (ValueError, TypeError, RecursionError):
-            said = "what it is made of must be a JSON object, and is not: restore a copy"
-            raise StorageError(f"{self.name}: {said}") from None
+            return {}, False
 
     def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
         """The events since number `after`, in order; only those about a trial or of a kind, if one is given."""
@@ -105,29 +114,35 @@ class Journal:
             chosen = chosen.where(events.c.kind == kind)
         with self._database.reading() as connection:
             rows = connection.execute(chosen.order_by(events.c.number)).all()
-        return [_event(row, self.name) for row in rows]
+        all_of_them, found = trial is None and kind is None, []
+        for place, row in enumerate(rows, after + 1):
+            if all_of_them and row.number != place:
+                raise damaged(self.name, place)  # it is gone
+            found.append(read_event(row, self.name))
+        return found
 
     def read_readable(self) -> tuple[list[Event], list[int]]:
         """The events that can be read, in order, and the numbers of those that cannot."""
         chosen = sa.select(events).where(events.c.study == self._study).order_by(events.c.number)
-        missing: set[int] = set()
         with self._database.reading() as connection:
             try:
                 rows: Sequence[Any] = connection.execute(chosen).all()
+                known = 0
             except DatabaseError as trouble:
                 if MALFORMED not in str(trouble.orig):
                     raise
-                rows, missing = self._read_one_by_one(connection)
-        found, lost = [], list(missing)
+                rows, known = self._read_one_by_one(connection)
+        found, lost = [], set()
         for row in rows:
             try:
-                found.append(_event(row, self.name))
+                found.append(read_event(row, self.name))
             except StorageError:
-                lost.append(row.number)
-        return found, sorted(lost)
+                lost |= {row.number} if isinstance(row.number, int) else set()
+        newest = max([min(known, MAX_PROBED_ROWS), *(event.number for event in found)])
+        return found, sorted((lost | set(range(1, newest + 1))) - {event.number for event in found})
 
-    def _read_one_by_one(self, connection: Connection) -> tuple[list[Any], set[int]]:
-        """The rows of a file of SQLite whose pages are damaged, in order, and the numbers of those that are lost."""
+    def _read_one_by_one(self, connection: Connection) -> tuple[list[Any], int]:
+        """The rows of a file of SQLite whose pages are damaged, in order, and the newest number that is known."""
         try:
             last = connection.exec_driver_sql("SELECT max(rowid) FROM events NOT INDEXED").scalar() or 0
         except DatabaseError:
@@ -143,7 +158,7 @@ class Journal:
         newest = max(rows, default=0)
         with suppress(DatabaseError):  # the index may know of more
             newest = max(newest, self._last(connection))
-        return [rows[number] for number in sorted(rows)], set(range(1, newest + 1)) - set(rows)
+        return [rows[number] for number in sorted(rows)], newest
 
     def append(self, seen: int, written: Sequence[Event]) -> list[Event]:
         """Write events, all or none, by a writer that has seen the first `seen` ones; return them numbered.
@@ -217,13 +232,23 @@ def parse(text: str) -> Any:
     return json.loads(text)
 
 
+def spec_is_whole(row: Any) -> bool:
+    """Return whether the spec of a study is what was written.
+
+    Args:
+        row: of the table of studies.
+    """
+    return isinstance(row.spec, str) and row.checksum == checksum(row.spec)
+
+
 def _row(event: Event, payload: str) -> dict[str, Any]:
-    columns = {"number": event.number, "kind": event.kind, "trial": event.trial, "at": event.at}
-    return {**columns, "worker": event.worker, "payload": payload}
+    columns: dict[str, Any] = {"number": event.number, "kind": event.kind, "trial": event.trial, "at": event.at}
+    columns |= {"worker": event.worker, "payload": payload}
+    return {**columns, "checksum": event_checksum(**columns)}
 
 
-def _written(payload: dict[str, Any]) -> str:
-    text = json.dumps(payload, allow_nan=False, separators=(",", ":"))
+def _written(document: dict[str, Any]) -> str:
+    text = json_text(document)
     if len(text) > MAX_EVENT_CHARACTERS:
         raise StorageError(
             f"an event of {len(text)} characters is too long for a journal, which takes {MAX_EVENT_CHARACTERS}"
@@ -231,12 +256,18 @@ def _written(payload: dict[str, Any]) -> str:
     return text
 
 
-def _event(row: Any, name: str) -> Event:
+def read_event(row: Any, name: str) -> Event:
+    """Return the event of a row; raises `StorageError` where it cannot be read, or is not what was written.
+
+    Args:
+        row: of the table of events.
+        name: of the study.
+    """
+    columns = row.number, row.kind, row.trial, row.at, row.worker, row.payload
     try:
         payload = parse(row.payload)
-        whole = isinstance(payload, dict) and isinstance(row.kind, str) and isinstance(row.worker, str)
-        if not whole or isinstance(row.kind, DamagedText) or isinstance(row.worker, DamagedText):
-            raise ValueError("not an event")
+        if not isinstance(payload, dict) or row.checksum != event_checksum(*columns):
+            raise ValueError("not what was written")
     except (ValueError, TypeError, RecursionError):
         raise damaged(name, row.number) from None
     return Event(row.kind, payload, row.trial, row.number, row.at, row.worker)
@@ -245,6 +276,6 @@ def _event(row: Any, name: str) -> Event:
 def damaged(name: str, number: int) -> StorageError:
     """Return the error for an event that cannot be read."""
     return StorageError(
-        f"the study {name!r} is damaged: its event {number} cannot be read; restore a backup, or save what can be read "
-        f"with `allweather export --salvage --study {shlex.quote(name)}`"
+        f"the study {name!r} is damaged: its event {number} cannot be read, or was changed after it was written; "
+        f"restore a backup, or save what can be read with `allweather export --salvage --study {shlex.quote(name)}`"
     )

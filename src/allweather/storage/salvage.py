@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
-from allweather.errors import StorageError
 from allweather.space import Space
 from allweather.space.changes import changed_space
 from allweather.storage.export import event_line, header_line, readable_space
@@ -16,29 +15,46 @@ from allweather.trials.events import Event
 from allweather.trials.replay import apply_event
 from allweather.trials.trial import Trial
 
+MAX_SHOWN = 20
+"""Numbers of damaged events that are shown, at most."""
 TROUBLE = (AttributeError, LookupError, TypeError, ValueError)
 
 
-def salvage_lines(journal: Journal) -> tuple[list[str], list[int]]:
-    """Return a damaged study as lines that `import` reads, and the numbers of the events that are not in them.
+class Salvaged(NamedTuple):
+    """What can be used of a study."""
 
-    Where a trial is lost, those after it have smaller numbers than before.
+    lines: list[str]
+    """A study that `import` reads; where a trial is lost, those after it have smaller numbers than before."""
+    lost: list[int]
+    """The numbers of the events that are not in it."""
+    spec: bool
+    """Whether what the study is made of is what was written; else it is in the lines as far as it can be read."""
+
+    @property
+    def said(self) -> str:
+        """What is damaged, in words; empty where nothing is.
+
+        Example:
+            >>> Salvaged([], [3, 4], False).said
+            'events that cannot be used and are left out: 3, 4; what it is made of was changed or cannot be read'
+        """
+        shown = ", ".join(map(str, self.lost[:MAX_SHOWN])) + (", ..." if len(self.lost) > MAX_SHOWN else "")
+        events = [f"events that cannot be used and are left out: {shown}"] if self.lost else []
+        spec = [] if self.spec else ["what it is made of was changed or cannot be read"]
+        return "; ".join([*events, *spec])
+
+
+def salvage_lines(journal: Journal) -> Salvaged:
+    """Return a damaged study as lines that `import` reads, and what is not in them.
 
     Args:
         journal: of the study.
     """
     found, lost = journal.read_readable()
-    spec = _spec(journal)
+    spec, whole = journal.read_spec()
     kept, skipped = _applicable(found, readable_space(spec))
     lines = [header_line(journal.name, spec), *(event_line(event) for event in kept)]
-    return lines, sorted([*lost, *skipped])
-
-
-def _spec(journal: Journal) -> dict[str, Any]:
-    try:
-        return journal.spec
-    except StorageError:
-        return {}
+    return Salvaged(lines, sorted([*lost, *skipped]), whole)
 
 
 def _applicable(events: Iterable[Event], space: Space | None) -> tuple[list[Event], list[int]]:

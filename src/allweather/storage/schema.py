@@ -12,6 +12,7 @@ studies = Table(
     Column("name", String(200), nullable=False, unique=True),
     Column("created", Float, nullable=False),
     Column("spec", Text, nullable=False),
+    Column("checksum", String(16), nullable=False),
 )
 events = Table(
     "events",
@@ -23,5 +24,6 @@ events = Table(
     Column("at", Float, nullable=False),
     Column("worker", String(200), nullable=False),
     Column("payload", Text, nullable=False),
+    Column("checksum", String(16), nullable=False),
     Index("events_of_a_trial", "study", "trial"),
 )

@@ -6,6 +6,7 @@ import ctypes
 import os
 import sqlite3
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +21,8 @@ BUSY_TIMEOUT = 30
 """Seconds to wait for another worker that is writing."""
 MAX_OPEN_ATTEMPTS = 20
 """Attempts to open a file for reading while writers come and go."""
+PRIVATE = 0o600
+"""The rights of new databases: their owner reads and writes them."""
 LOST_LOG = (
     "its -wal file, which holds the newest events, was deleted or replaced while the database was open; nothing of "
     "this call was acknowledged. End all programs that use the database, start them again, and check which trials are "
@@ -148,6 +151,30 @@ def reading_engine(file: Path) -> Engine:
         connection.exec_driver_sql("BEGIN")
 
     return engine
+
+
+def create_private(file: Path) -> None:
+    """Create an empty database that only its owner may read and write, unless there is one.
+
+    SQLite gives its log and the index of it the rights of the database.
+
+    Args:
+        file: the database.
+    """
+    with suppress(OSError):  # it exists, or SQLite says why it cannot be created
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, PRIVATE))
+
+
+def rights_of(file: Path) -> int:
+    """Return who may read and write a database, for the files beside it.
+
+    Args:
+        file: the database.
+    """
+    try:
+        return file.stat().st_mode & 0o666
+    except OSError:
+        return PRIVATE
 
 
 def is_writable(file: Path) -> bool:

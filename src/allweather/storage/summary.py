@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.exc import DatabaseError
 
+from allweather.errors import StorageError
 from allweather.storage.database import Database
-from allweather.storage.journal import MALFORMED, parse
+from allweather.storage.journal import MALFORMED, parse, read_event, spec_is_whole
 from allweather.storage.schema import events, studies
 
 
@@ -27,7 +28,7 @@ class StudySummary:
     changed: float
     """The time of the newest event, or of creation, in seconds since 1970."""
     damaged: bool = False
-    """Whether something of it was found that cannot be read."""
+    """Whether something of it was found that cannot be read, or is not what was written."""
     direction: str = ""
     """`maximize` or `minimize`; empty where it cannot be read."""
 
@@ -50,7 +51,7 @@ def study_summaries(database: Database, limit: int, offset: int = 0) -> list[Stu
     chosen = sa.select(studies).order_by(studies.c.name)
     with database.reading() as connection:
         rows = connection.execute(chosen.limit(limit).offset(offset)).all()
-        found = [(row, _summary(connection, row.id, str(row.name), row.created)) for row in rows]
+        found = [(row, _summary(connection, row)) for row in rows]
     return [replace(summary, direction=_direction(row.spec)) for row, summary in found]
 
 
@@ -70,26 +71,28 @@ def find_study(database: Database, name: str) -> StudyKey | None:
     return None if row is None else StudyKey(row.id, row.created)
 
 
-def _summary(connection: Connection, study: int, name: str, created: float) -> StudySummary:
-    newest = sa.select(events.c.number, events.c.at, events.c.payload).where(events.c.study == study)
+def _summary(connection: Connection, study: Any) -> StudySummary:
+    """Return the summary of a row of the table of studies."""
+    name, created, whole = str(study.name), study.created, spec_is_whole(study)
+    newest = sa.select(events).where(events.c.study == study.id).order_by(events.c.number.desc()).limit(1)
     try:
-        found = connection.execute(newest.order_by(events.c.number.desc()).limit(1)).first()
+        found = connection.execute(newest).first()
     except DatabaseError as trouble:
         if MALFORMED not in str(trouble.orig):
             raise
         return StudySummary(name, created, 0, 0, created, damaged=True)
     last, changed = (0, created) if found is None else (found.number, found.at)
     try:
-        trials, damaged = _count_trials(connection, study), False
-    except (AttributeError, LookupError, TypeError, ValueError, RecursionError):
-        trials, damaged = 0, True
+        trials = _count_trials(connection, study.id, name)
+        if found is not None:
+            read_event(found, name)
+    except (AttributeError, LookupError, TypeError, ValueError, StorageError):
+        trials, whole = 0, False
     except DatabaseError as trouble:
         if MALFORMED not in str(trouble.orig):
             raise
-        trials, damaged = 0, True
-    if found is not None and not damaged:
-        damaged = not _readable(found.payload)
-    return StudySummary(name, created, trials, last, changed, damaged)
+        trials, whole = 0, False
+    return StudySummary(name, created, trials, last, changed, not whole)
 
 
 def _direction(spec: str) -> str:
@@ -100,18 +103,11 @@ def _direction(spec: str) -> str:
         return ""
 
 
-def _readable(payload: str) -> bool:
-    try:
-        return isinstance(parse(payload), dict)
-    except (ValueError, TypeError, RecursionError):
-        return False
-
-
-def _count_trials(connection: Connection, study: int) -> int:
+def _count_trials(connection: Connection, study: int, name: str) -> int:
     """Return the number of trials: the largest number of an asked trial or in the newest added table, plus one."""
     asked = connection.execute(sa.select(sa.func.max(events.c.trial)).where(events.c.study == study)).scalar()
     whole = events.c.study == study, events.c.trial.is_(None), events.c.kind == "added"
-    added = sa.select(events.c.payload).where(*whole)
-    table = connection.execute(added.order_by(events.c.number.desc()).limit(1)).scalar()
-    rows = [] if table is None else parse(table).get("trials", [])
+    added = sa.select(events).where(*whole)
+    table = connection.execute(added.order_by(events.c.number.desc()).limit(1)).first()
+    rows = [] if table is None else read_event(table, name).payload.get("trials", [])
     return max([-1 if asked is None else int(asked), *(int(row["number"]) for row in rows)]) + 1

@@ -75,7 +75,7 @@ def _wait(attempt: Callable[[], bool], holder: Callable[[], str]) -> bool:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[bool]:
+def locked(path: Path, rights: int = 0o600) -> Iterator[bool]:
     """Hold the lock of a file, once no other process or thread does; gives whether it is held.
 
     The holder writes its process number and the number of its turn into the file, by which the others see that the
@@ -83,6 +83,7 @@ def locked(path: Path) -> Iterator[bool]:
 
     Args:
         path: the file, which is created if there is none.
+        rights: of the new file: who may take part.
 
     Example:
         >>> import tempfile
@@ -90,7 +91,7 @@ def locked(path: Path) -> Iterator[bool]:
         ...     held
         True
     """
-    lock = FileLock(path, blocking=False, on_acquired=_write_holder)
+    lock = FileLock(path, mode=rights, blocking=False, on_acquired=_write_holder)
 
     def attempt() -> bool:
         try:

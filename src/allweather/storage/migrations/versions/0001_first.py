@@ -15,6 +15,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String(200), nullable=False, unique=True),
         sa.Column("created", sa.Float, nullable=False),
         sa.Column("spec", sa.Text, nullable=False),
+        sa.Column("checksum", sa.String(16), nullable=False),
     )
     op.create_table(
         "events",
@@ -25,5 +26,6 @@ def upgrade() -> None:
         sa.Column("at", sa.Float, nullable=False),
         sa.Column("worker", sa.String(200), nullable=False),
         sa.Column("payload", sa.Text, nullable=False),
+        sa.Column("checksum", sa.String(16), nullable=False),
     )
     op.create_index("events_of_a_trial", "events", ["study", "trial"])
