@@ -7,7 +7,7 @@ is normal, as in arXiv 2605.07565. Seeds from 100 on are held out; variants of t
     python -m benchmarks league --show                                # only the tables
     python -m benchmarks league --problems newsvendor --methods default sbo-kde --seeds 100-103 --trials 60
     python -m benchmarks league --methods default "untransformed" --seeds 0-9 --trials 60 --against default
-    python -m benchmarks league --second                              # ten problems that no choice was made on
+    python -m benchmarks league --second                              # ten problems that no default was chosen on
 
 Runs are kept in `benchmarks/results` (`league.jsonl`, `league_tuning.jsonl`, `second_league.jsonl`); what is there is
 not run again.
@@ -28,6 +28,7 @@ from rich.table import Table
 import allweather as aw
 from allweather.methods.composition import Composition
 from allweather.problems import Problem, problem
+from benchmarks import unseen_problems
 from benchmarks.defaults import GOALS, study_with
 from benchmarks.league_runs import CHECKPOINTS, Entrant, League, entrant, stored_runs
 from benchmarks.league_tables import STORED, Standings
@@ -74,6 +75,7 @@ def _built(label: str) -> Problem:
 FIRST = League(
     "league", {label: partial(_built, label) for label in SETTINGS}, 195, range(100, 112), FOLDER / "league.jsonl"
 )
+SECOND = League("second-league", unseen_problems.PROBLEMS, 60, range(500, 510), FOLDER / "second_league.jsonl")
 
 
 def entrants() -> dict[str, Entrant]:
@@ -86,6 +88,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks league", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    leagues = parser.add_mutually_exclusive_group()
+    leagues.add_argument("--first", action="store_const", dest="league", const=FIRST, help="the papers' problems")
+    leagues.add_argument("--second", action="store_const", dest="league", const=SECOND, help="problems of our own")
     parser.add_argument("--show", action="store_true", help="only print the tables of what was run")
     parser.add_argument("--problems", nargs="+", default=None, help="by label; all by default")
     parser.add_argument("--methods", nargs="+", default=None, help=f"among {', '.join(entrants())}")
@@ -94,7 +99,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--results", type=Path, default=None, help="file of the runs")
     parser.add_argument("--against", default=None, help=f"denominator of the ratios; {REFERENCE} by default")
     chosen = parser.parse_args(arguments)
-    league, known = FIRST, entrants()
+    league, known = chosen.league or FIRST, entrants()
     seeds = _seeds(chosen.seeds, league.seeds)
     tuning = seeds.stop <= HELD_OUT
     methods = chosen.methods or list(METHODS)
@@ -103,6 +108,8 @@ def main(arguments: Sequence[str] = ()) -> None:
         unknown = [name for name in given if name not in among]
         if unknown:
             parser.error(f"no {kind} {unknown}; there are {', '.join(among)}")
+    if league is SECOND and (tuning or seeds.start < SECOND.seeds.start):
+        parser.error(f"no choice is made on the second league: it runs on seeds from {SECOND.seeds.start} on")
     if not tuning and (seeds.start < HELD_OUT or any(name in VARIANTS for name in methods)):
         parser.error(f"variants run on seeds below {HELD_OUT} only, and those are not mixed with held-out ones")
     path = chosen.results or (TUNING if tuning else league.results)
@@ -114,7 +121,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         records = [each for each in records if each["seed"] in seeds]
     if chosen.methods is not None:
         records = [each for each in records if each["method"] in {*methods, chosen.against}]
-    show(Standings.of(records), chosen.against or REFERENCE)
+    show(Standings.of(records, league is FIRST), chosen.against or REFERENCE)
 
 
 def _seeds(text: str | None, usual: range) -> range:

@@ -25,7 +25,7 @@ CHECKPOINTS = (10, 30, 60)
 """Trials after the initial design at which a recommendation is judged; also after the last one."""
 TOTALS = (10, 30, 60, 100, 195)
 """Trials after the initial design at which the cumulative regret is kept; also after the last one."""
-RANDOM_DECISIONS = 1024
+RANDOM_DECISIONS = 256
 """Decisions that the mean regret of a random one is computed from."""
 LAST = 50
 """Trials at the end of a run that say whether it is stuck."""
@@ -127,7 +127,7 @@ class League:
     def _judged(self, label: str) -> tuple[Judge, float]:
         if label not in self._judges:
             chosen = self.problems[label]()
-            judge = Judge.of(chosen, Measure(), OPTIMA / self.name / label)
+            judge = Judge.of(chosen, Measure(), OPTIMA / self.name / label.replace(" ", "-"))
             search = Search(chosen.space.decisions, chosen.constraints, chosen.candidates)
             decisions = search.sample(RANDOM_DECISIONS, torch.Generator().manual_seed(0))
             with torch.no_grad():

@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import league
-from benchmarks.league import FIRST, Composition, main
+import torch
+from benchmarks import league, unseen_problems
+from benchmarks.league import FIRST, SECOND, Composition, main
 from benchmarks.league_runs import Recommended, StudyPlayer, append, is_stuck, stored_runs
 from benchmarks.league_tables import STORED, Published, Standings, ratio
 
@@ -160,3 +161,55 @@ def test_stuck_runs_lose_much_more_than_the_median_and_than_nothing():
 
 def test_published_results_are_complete():
     assert set(league.SETTINGS) == set(json.loads(league.FOLDER.joinpath("league_rivals.json").read_text())["problems"])
+
+
+@pytest.mark.parametrize("label", unseen_problems.PROBLEMS)
+def test_noise_of_a_problem_of_our_own_has_mean_zero(label):
+    chosen = unseen_problems.PROBLEMS[label]()
+    middling = torch.full((1, chosen.space.decisions.columns), 0.3, dtype=torch.float64)
+    (decision,) = chosen.space.decisions.decode(chosen.space.decisions.snap(middling))
+    rng = np.random.default_rng(0)
+    context = chosen.draw(rng)
+    points = chosen.space.decisions.encode(decision), chosen.space.contexts.encode(context)
+    drawn = np.array([chosen.observe(decision, context, rng) for _ in range(300)])
+    spread = drawn.std()
+    assert drawn.mean() == pytest.approx(chosen.values(*points).item(), abs=4 * spread / 300**0.5 + 1e-12)
+    noisy = ("rare breakdown", "noisy corner", "irrelevant variables", "mixed kinds", "heavy tails", "narrow basin")
+    assert (spread > 1e-9) == (label in noisy)
+
+
+def test_the_optima_of_the_second_league_are_those_of_its_problems(monkeypatch):
+    monkeypatch.setattr("benchmarks.league_runs.RANDOM_DECISIONS", 16)
+    judge = SECOND.judge("narrow basin")
+    top = judge.problem.space.decisions.encode({"x1": 0.81695, "x2": 0.22232})
+    assert judge.best == pytest.approx(1.1388, abs=1e-4) == float(judge.value(top)[0])
+    demand = unseen_problems.shared_stock().truth(1024).points
+    assert np.corrcoef(demand.numpy().T)[0, 1] == pytest.approx(0.6, abs=0.1)
+
+
+def test_no_choice_is_made_on_the_second_league(tmp_path):
+    with pytest.raises(SystemExit):
+        main(["--second", "--seeds", "0-1", "--results", str(tmp_path / "none.jsonl")])
+
+
+def test_the_second_league_runs(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("benchmarks.league_runs.RANDOM_DECISIONS", 16)
+    path = tmp_path / "second.jsonl"
+    main(
+        [
+            "--second",
+            "--problems",
+            "trip",
+            "--methods",
+            "default",
+            "--seeds",
+            "500",
+            "--trials",
+            "1",
+            "--results",
+            str(path),
+        ]
+    )
+    (found,) = stored_runs(path)
+    assert (found["problem"], found["seed"], len(found["regrets"])) == ("trip", 500, 1)
+    assert "as published" not in capsys.readouterr().out
