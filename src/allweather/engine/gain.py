@@ -400,5 +400,5 @@ def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor
     if not isinstance(best, ProductPosterior):
         return None
     mean, sd = posterior.field(point[:, split:])(point[:, :split])
-    spread = (sd[0, 0].square() + best.data.noise * best.data.scale**2).sqrt()
+    spread: Tensor = (sd[0, 0].square() + best.data.noise_at(point) * best.data.scale**2).sqrt()
     return mean[0, 0] + spread * torch.from_numpy(_NODES).to(spread.device)

@@ -26,15 +26,19 @@ class Hyperparameters:
     lengthscales: tuple[float, ...]
     outputscale: float
     noise: float
-    """Variance of the noise."""
+    """Variance of the noise, in the middle of the unit cube where it varies."""
     mean: float
     transform: str = ""
     """Centre of the transform of outcomes (`middle`, `top` or `bottom`); empty if not transformed."""
+    noise_slopes: tuple[float, ...] = ()
+    """How the log variance of the noise rises with each column, `noise` being that in the middle of the unit cube;
+    empty where the noise is constant."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
         """The hyperparameters that `dataclasses.asdict` wrote."""
-        return cls(**{**data, "lengthscales": tuple(data["lengthscales"])})
+        listed = {name: tuple(data[name]) for name in ("lengthscales", "noise_slopes") if name in data}
+        return cls(**{**data, **listed})
 
     def kernel(self, family: str, split: int, device: torch.device | str = "cpu") -> ProductKernel:
         """The prior covariance of points on a device, whose first `split` columns are decisions."""

@@ -101,9 +101,12 @@ def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
     require(paid, "cost", "be a number of at least 0", trial.cost)
     if trial.fitted is not None:
         fitted: Mapping[str, Any] = vars(trial.fitted)
-        numbers = [*trial.fitted.lengthscales, *(fitted[name] for name in ("outputscale", "noise", "mean"))]
+        listed = [*trial.fitted.lengthscales, *trial.fitted.noise_slopes]
+        numbers = [*listed, *(fitted[name] for name in ("outputscale", "noise", "mean"))]
         finite = all(is_number(each) and math.isfinite(each) for each in numbers)
         require(finite, "fitted", "hold finite numbers", numbers)
+        fits = len(trial.fitted.noise_slopes) in (0, len(trial.fitted.lengthscales))
+        require(fits, "fitted", "have one noise slope per lengthscale, or none", trial.fitted.noise_slopes)
 
 
 def _check_results(results: Results, validator: Validator) -> None:

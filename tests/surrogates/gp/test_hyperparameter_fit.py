@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from allweather.surrogates.gp.hyperparameter_fit import Pairs, minus_log_likelihood
+from allweather.surrogates.gp.hyperparameter_fit import OutcomeNoise, Pairs, minus_log_likelihood
 
 SOURCE = np.random.default_rng(0)
 POINTS, TARGETS = SOURCE.random((12, 4)), SOURCE.standard_normal(12)
@@ -24,13 +24,13 @@ def test_value_gradient_and_mean_are_those_of_whole_matrices(family, split, mean
 
 
 def test_gradients_with_some_known_noise_are_differences():
-    variances = np.where(np.arange(12) % 3 == 0, np.nan, 0.2)
+    unknown = np.arange(12) % 3 == 0
+    noise = OutcomeNoise(unknown * 2.0, np.where(unknown, 0.0, 0.2))
     pairs = Pairs.of("matern52", 2, POINTS)
-    gradient = pairs.minus_log_likelihood(TARGETS, LOGARITHMS, None, variances).gradient
+    gradient = pairs.minus_log_likelihood(TARGETS, LOGARITHMS, None, noise).gradient
     for place, step in enumerate(1e-6 * np.eye(6)):
         ahead, behind = (
-            pairs.minus_log_likelihood(TARGETS, at, None, variances).value
-            for at in (LOGARITHMS + step, LOGARITHMS - step)
+            pairs.minus_log_likelihood(TARGETS, at, None, noise).value for at in (LOGARITHMS + step, LOGARITHMS - step)
         )
         assert (ahead - behind) / 2e-6 == pytest.approx(gradient[place], rel=1e-6, abs=1e-7)
 

@@ -19,6 +19,7 @@ from torch import Generator, Tensor
 from allweather._utils.linear_algebra import PivotedCholesky, cholesky_root, randomly_pivoted_cholesky
 from allweather.surrogates.base import Paths
 from allweather.surrogates.gp.known_noise import filled
+from allweather.surrogates.gp.varying_noise import noise_at
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.posteriors.field import Data
@@ -63,7 +64,9 @@ class InducingPosterior(ProductPosterior):
     @classmethod
     def conditioned(cls, fitted: Hyperparameters, kernel: ProductKernel, told: Standardised) -> InducingPosterior:
         """The posterior of standardised outcomes, through so many inducing points as they need."""
-        variances = filled(told.known, fitted.noise, len(told.points))
+        slopes = fitted.noise_slopes
+        noise = noise_at(fitted.noise, slopes, told.points) if slopes else fitted.noise
+        variances = filled(told.known, noise, len(told.points))
         least = fitted.noise if variances is None else min(float(variances.mean()), fitted.noise)
         points, prior = told.points, kernel.outputscale.expand(len(told.points))
         low_rank = randomly_pivoted_cholesky(
@@ -84,7 +87,7 @@ class InducingPosterior(ProductPosterior):
         assert isinstance(found, InducingPosterior)
         known, new = self._all, found.targets[len(self.targets) :]
         joint, targets = torch.cat([known.points, points]), torch.cat([known.targets, new])
-        variances = filled(known.variances, self.data.noise, len(joint))
+        variances = filled(known.variances, self.data.noise_at(joint), len(joint))
         joined = replace(known, points=joint, targets=targets, variances=variances)
         return replace(found, everything=joined)
 
@@ -153,4 +156,6 @@ def _conditioned(
         variances=variances,
     )
     data = Data(kernel, points[chosen], weights, unroot, fitted.noise, fitted.mean, *units, noise_root=noise_root)
+    if fitted.noise_slopes:
+        data = replace(data, slopes=torch.tensor(fitted.noise_slopes, dtype=torch.float64).to(points.device))
     return InducingPosterior(data, targets[chosen], fitted, summary)

@@ -21,6 +21,7 @@ from allweather.surrogates.gp.hyperparameter_fit import Evidence
 from allweather.surrogates.gp.known_noise import centre_and_scale, known_variances
 from allweather.surrogates.gp.outcome_transform import PLACES, places_for
 from allweather.surrogates.gp.priors import PUBLISHED, Priors
+from allweather.surrogates.gp.varying_noise import MIN_OUTCOMES_PER_SLOPE, SIGNIFICANCE, chance_of_constant_noise
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import over_columns, require_family
 from allweather.surrogates.observations import Observations
@@ -33,8 +34,10 @@ NO_NOISE = 1e-6
 """Variance that replaces a noise of 0, in units of the outcomes' variance: keeps factorisations stable."""
 OUTCOMES_PER_COLUMN_TO_AVERAGE = 10
 """Below this many outcomes per column, average over hyperparameters where `draws` asks for it."""
-MIN_DENSITY_GAIN = 0.1
-"""Transform outcomes if that raises the leave-one-out log density by more than this per outcome."""
+MIN_DENSITY_GAIN, MIN_NOISE_DENSITY_GAIN = 0.1, 0.03
+"""Transform outcomes, or let noise vary, if that raises the leave-one-out log density by so much per outcome."""
+MAX_TESTED_OUTCOMES = 512
+"""Above this many outcomes, test on a random subset of this size whether noise varies."""
 OUTCOMES_PER_COLUMN_TO_AVERAGE_INTERVALS = 30
 """Below this many outcomes per column, average intervals over hyperparameters."""
 MAX_AVERAGED_OUTCOMES = 250
@@ -97,6 +100,12 @@ class GP(Surrogate):
     Means, samples and objectives come back in the outcome's units. A noise, mean or outputscale that is given is one of
     the outcomes as they are: then nothing is transformed.
     """
+    varying_noise: bool | None = None
+    """Whether noise may depend on decision and context, where residuals say so (leave-one-out density).
+
+    Its log variance is linear in the columns. By default it may where outcomes may be transformed; never with a noise
+    that is given.
+    """
 
     def __post_init__(self) -> None:
         require_family(self.kernel, "GP(kernel=...)")
@@ -141,7 +150,10 @@ class GP(Surrogate):
         if not len(observations):
             raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
         place, start, fitted = self._place(observations, start)
-        return self.resume(observations, fitted or self._fitted(observations, start, place)[0])
+        best = fitted or self._fitted(observations, start, place)[0]
+        posterior = self.resume(observations, best)
+        varying = self._with_slopes(observations, posterior, best)
+        return posterior if varying is None else self.resume(observations, varying)
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
@@ -165,11 +177,48 @@ class GP(Surrogate):
         if fitted is None or not few or not self.interval_draws:
             return posterior
         transformed, transform = transformed_outcomes(observations, fitted.transform)
-        inflation = t / max(t - self._unknowns(observations), t / 3)
+        unknowns = self._unknowns(observations) + len(fitted.noise_slopes)
+        inflation = t / max(t - unknowns, t / 3)
         if most is not None and transform is not None:
             most = float(transform(torch.tensor(most, dtype=torch.float64)))
         inner = self._mixed(transformed, fitted, self.interval_draws, inflation, most)
         return inner if transform is None else TransformedPosterior(inner, transform)
+
+    def _with_slopes(
+        self, observations: Observations, posterior: Posterior, constant: Hyperparameters
+    ) -> Hyperparameters | None:
+        """Hyperparameters under which noise depends on the columns; None where the residuals do not ask for it.
+
+        Args:
+            observations: the outcomes.
+            posterior: of these, with constant noise.
+            constant: the hyperparameters of that posterior.
+        """
+        may = self.transform == "auto" if self.varying_noise is None else self.varying_noise
+        unknown = None if observations.sds is None else observations.sds.isnan()
+        count = len(observations) if unknown is None else int(unknown.sum())
+        if not may or self.noise is not None or count < MIN_OUTCOMES_PER_SLOPE * (observations.joint.shape[1] + 1):
+            return None
+        transformed = transformed_outcomes(observations, constant.transform)[0]
+        tested = self._at(posterior)
+        if len(observations) > MAX_TESTED_OUTCOMES:
+            chosen = _some(len(observations), MAX_TESTED_OUTCOMES)
+            tested = self._best(transformed.rows(chosen), constant)
+            unknown = None if unknown is None else unknown[torch.from_numpy(chosen)]
+        if chance_of_constant_noise(tested, unknown) >= SIGNIFICANCE:
+            return None
+        start = replace(constant, noise_slopes=(0.0,) * len(constant.lengthscales))
+        varying = self._climbed(transformed, [start])
+        gained = log_predictive_density(self._best(transformed, varying)) - log_predictive_density(self._at(posterior))
+        return varying if gained > MIN_NOISE_DENSITY_GAIN * len(observations) else None
+
+    @staticmethod
+    def _at(posterior: Posterior) -> ProductPosterior:
+        """The posterior at the best hyperparameters, of outcomes as they are transformed."""
+        inner = posterior.inner if isinstance(posterior, TransformedPosterior) else posterior
+        best = inner.best if isinstance(inner, MixturePosterior) else inner
+        assert isinstance(best, ProductPosterior)  # what `resume` makes
+        return best
 
     def _place(
         self, observations: Observations, start: Hyperparameters | None
@@ -212,7 +261,7 @@ class GP(Surrogate):
         typical = self._held(replace(typical, transform=place), transformed, shift, scale)
         starts = [typical]
         if start is not None and len(start.lengthscales) == d and start.transform == place:
-            warm = self._held(start, transformed, shift, scale)
+            warm = self._held(replace(start, noise_slopes=()), transformed, shift, scale)
             # With many data the last optimum is near; with few, the best one may have moved far.
             starts = [warm, typical] if len(values) < 30 else [warm]
         fitted = self._climbed(transformed, starts, steps)
@@ -226,12 +275,13 @@ class GP(Surrogate):
     ) -> Hyperparameters:
         """The best hyperparameters found from some starts; of many outcomes, first on few of them."""
         many = len(observations) > MAX_FIT_OUTCOMES
-        evidence = self._evidence(observations, FIRST_FIT_OUTCOMES if many else MAX_FIT_OUTCOMES)
+        slopes = starts[0].noise_slopes
+        evidence = self._evidence(observations, slopes, FIRST_FIT_OUTCOMES if many else MAX_FIT_OUTCOMES)
         best = min((evidence.fit(each, steps or MAX_FIT_STEPS) for each in starts), key=lambda found: found[1])[0]
         if not many:
             return best
         log.info("hyperparameters fitted to %d of %d outcomes", FIRST_FIT_OUTCOMES, len(observations))
-        best = self._evidence(observations).fit(best, REFINE_STEPS)[0]
+        best = self._evidence(observations, best.noise_slopes).fit(best, REFINE_STEPS)[0]
         log.info("hyperparameters fitted to %d of %d outcomes", MAX_FIT_OUTCOMES, len(observations))
         return best
 
@@ -241,7 +291,7 @@ class GP(Surrogate):
         best = self._best(data, fitted)
         if not draws:
             return best
-        drawn, effective = hyperparameter_draws(self._evidence(data), fitted, draws)
+        drawn, effective = hyperparameter_draws(self._evidence(data, fitted.noise_slopes), fitted, draws)
         # Both together leave the mean as it is and multiply the variance.
         drawn = [
             replace(each, outputscale=inflation * each.outputscale, noise=inflation * each.noise) for each in drawn
@@ -265,7 +315,9 @@ class GP(Surrogate):
         units = self.noise is not None or self.mean is not None or is_number(self.outputscale)
         return PLACES if self.transform == "auto" and not units and places_for(values) else ()
 
-    def _evidence(self, observations: Observations, limit: int = MAX_FIT_OUTCOMES) -> Evidence:
+    def _evidence(
+        self, observations: Observations, slopes: tuple[float, ...] = (), limit: int = MAX_FIT_OUTCOMES
+    ) -> Evidence:
         """The outcomes that hyperparameters are fitted to, standardised: at most so many, drawn from all."""
         points, values = observations.joint, observations.values
         shift, scale = centre_and_scale(values, observations.sds)
@@ -273,10 +325,10 @@ class GP(Surrogate):
         targets, noise = (values - shift) / scale, known_variances(observations.sds, scale)
         split, free = observations.decisions.shape[1], self._free(observations)
         known = None if noise is None else noise[enough].cpu()
-        # Small computations are faster on the processor, and known noise is only there.
-        device = points.device if len(enough) > MAX_CPU_OUTCOMES and known is None else "cpu"
+        # Small computations are faster on the processor, and noise that differs is only there.
+        device = points.device if len(enough) > MAX_CPU_OUTCOMES and known is None and not slopes else "cpu"
         some = points[enough].to(device), targets[enough].to(device)
-        return Evidence(*some, self.kernel, split, free, self.mean is None, known, self.priors)
+        return Evidence(*some, self.kernel, split, free, self.mean is None, known, self.priors, slopes)
 
     def _free(self, observations: Observations) -> np.ndarray:
         """(d + 2,) which hyperparameters the data choose; noise that is known of all outcomes is not."""

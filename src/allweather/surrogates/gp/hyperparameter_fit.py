@@ -23,8 +23,10 @@ from torch import Tensor
 from allweather._utils.linear_algebra import cholesky, cholesky_root
 from allweather._utils.matern import Matern, squared_distances
 from allweather.surrogates.gp.priors import PUBLISHED, Priors
+from allweather.surrogates.gp.varying_noise import MAX_LOG_RATIO, MAX_SLOPE, SLOPE_DEVIATION, log_ratios
 from allweather.surrogates.hyperparameters import Hyperparameters
 
+NO_SLOPES = np.empty(0)
 LOWEST_NOISE = 1e-4
 LOWEST_LENGTHSCALE = 0.025
 MAX_BLOCK_NUMBERS = 2**18
@@ -48,54 +50,77 @@ class Evidence:
     variances: Tensor | None = None
     """(t,) known variances of the noise, NaN where it is fitted; None where it is fitted for all."""
     priors: Priors = PUBLISHED
+    slopes: tuple[float, ...] = ()
+    """(d,) of the log variance of the noise, for `log_posteriors`; none where it is constant."""
 
     def fit(self, start: Hyperparameters, steps: int = 100) -> tuple[Hyperparameters, float]:
         """The best hyperparameters found from here, and minus the log of their posterior density.
+
+        Slopes of the noise are fitted where the start has some.
 
         Args:
             start: where the search starts.
             steps: its iterations, at most.
         """
-        logarithms = start.logarithms
-        d = len(logarithms) - 2
-        bounds = log_bounds(d)[self.free]
+        logarithms, slopes = start.logarithms, np.array(start.noise_slopes)
+        d, count = len(logarithms) - 2, int(self.free.sum())
+        bounds = [*log_bounds(d)[self.free], *[(-MAX_SLOPE, MAX_SLOPE)] * len(slopes)]
 
         def objective(moved: np.ndarray) -> tuple[float, np.ndarray]:
             full = logarithms.copy()
-            full[self.free] = moved
-            value, gradient, _ = self.minus_log_posterior(full, start.mean)
-            return value, gradient[self.free]
+            full[self.free] = moved[:count]
+            value, gradient, _ = self.minus_log_posterior(full, start.mean, moved[count:])
+            return value, np.concatenate([gradient[: d + 2][self.free], gradient[d + 2 :]])
 
-        moved = logarithms[self.free]
+        moved = np.concatenate([logarithms[self.free], slopes])
         if moved.size:
             from scipy.optimize import minimize
 
             found = minimize(
                 objective,
-                moved.clip(bounds[:, 0], bounds[:, 1]),
+                moved.clip(*np.transpose(bounds)),
                 jac=True,
                 method="L-BFGS-B",
                 bounds=bounds,
                 options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-4},
             )
-            logarithms[self.free] = found.x
-        value, _, mean = self.minus_log_posterior(logarithms, start.mean)
+            logarithms[self.free], slopes = found.x[:count], found.x[count:]
+        value, _, mean = self.minus_log_posterior(logarithms, start.mean, slopes)
         natural = [float(number) for number in np.exp(logarithms)]
         # What is held fixed comes back as it was given, not as exp(log(.)).
         held = [*start.lengthscales, start.outputscale, start.noise]
         chosen = [new if free else old for new, old, free in zip(natural, held, self.free, strict=True)]
-        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean, start.transform), value
+        rising = tuple(float(slope) for slope in slopes)
+        return Hyperparameters(tuple(chosen[:d]), chosen[d], chosen[d + 1], mean, start.transform, rising), value
 
-    def minus_log_posterior(self, logarithms: np.ndarray, mean: float) -> tuple[float, np.ndarray, float]:
-        """Its value up to a constant, its gradient (d + 2,), and the mean that goes with it."""
+    def minus_log_posterior(
+        self,
+        logarithms: np.ndarray,  # (d + 2,)
+        mean: float,
+        slopes: np.ndarray = NO_SLOPES,  # (d,) or (0,)
+    ) -> tuple[float, np.ndarray, float]:
+        """Its value up to a constant, its gradient in logarithms and slopes, and the mean that goes with it.
+
+        Args:
+            logarithms: of lengthscales, outputscale and noise.
+            mean: the constant mean where it is given.
+            slopes: of the log variance of the noise; none where it is constant.
+        """
         given = None if self.free_mean else mean
         if self.points.device.type == "cpu":
-            known = None if self.variances is None else self.variances.numpy()
-            found = self._pairs.minus_log_likelihood(self.targets.numpy(), logarithms, given, known)
+            noise = self._noise(slopes)
+            found = self._pairs.minus_log_likelihood(self.targets.numpy(), logarithms, given, noise)
         else:
             found = minus_log_likelihood(self.family, self.split, self.points, self.targets, logarithms, given)
         density, density_gradient = self.log_prior(logarithms)
-        return found.value - density, found.gradient - density_gradient, found.mean
+        value, gradient = found.value - density, found.gradient - density_gradient
+        if len(slopes):
+            columns = self.points.numpy() - 0.5
+            inside = np.abs(columns @ slopes) < MAX_LOG_RATIO
+            value += 0.5 * float(slopes @ slopes) / SLOPE_DEVIATION**2
+            rising = (found.by_noise * inside) @ columns + slopes / SLOPE_DEVIATION**2
+            gradient = np.concatenate([gradient, rising])
+        return value, gradient, found.mean
 
     def log_posteriors(self, logarithms: np.ndarray, mean: float) -> Densities:
         """Log posterior densities of the free logarithms, up to a constant; a mean that is fitted is integrated out.
@@ -104,11 +129,24 @@ class Evidence:
             logarithms: (m, d + 2) of lengthscales, outputscales and noise variances.
             mean: the constant mean where it is given.
         """
-        known = None if self.variances is None else self.variances.numpy()
+        noise = self._noise(np.array(self.slopes))
         given = None if self.free_mean else mean
-        found = self._pairs.log_likelihoods(self.targets.cpu().numpy(), logarithms, given, known)
+        found = self._pairs.log_likelihoods(self.targets.cpu().numpy(), logarithms, given, noise)
         prior = self.priors.log_density(logarithms, self.split)[0][:, self.free].sum(1)
         return found._replace(values=np.nan_to_num(found.values + prior, nan=-math.inf))
+
+    def _noise(
+        self,
+        slopes: np.ndarray,  # (d,) or (0,)
+    ) -> OutcomeNoise | None:
+        """The noise of each outcome as a multiple of the fitted one; None where that is the noise of all."""
+        if self.variances is None and not len(slopes):
+            return None
+        multiples = np.exp(log_ratios(slopes, self.points.cpu().numpy())) if len(slopes) else np.ones(len(self.targets))
+        if self.variances is None:
+            return OutcomeNoise(multiples, np.zeros_like(multiples))
+        known = self.variances.numpy()
+        return OutcomeNoise(np.where(np.isnan(known), multiples, 0.0), np.nan_to_num(known, nan=0.0))
 
     @cached_property
     def _pairs(self) -> Pairs:
@@ -133,6 +171,22 @@ class Likelihood(NamedTuple):
     gradient: np.ndarray
     """(d + 2,)"""
     mean: float
+    by_noise: np.ndarray = NO_SLOPES
+    """(t,) the derivatives in the logarithm of each outcome's noise variance, 0 where it is known."""
+
+
+class OutcomeNoise(NamedTuple):
+    """Noise variances (t,) of outcomes: `multiples * noise + known`, with one of the two terms 0."""
+
+    multiples: np.ndarray
+    """Of the fitted variance; 0 where the variance is known."""
+    known: np.ndarray
+    """0 where it is fitted."""
+
+    def of(self, noise: float) -> np.ndarray:
+        """The variances (t,) for a fitted one."""
+        found: np.ndarray = self.multiples * noise + self.known
+        return found
 
 
 def minus_log_likelihood(
@@ -254,7 +308,7 @@ class Pairs:
         targets: np.ndarray,  # (t,)
         logarithms: np.ndarray,  # (d + 2,)
         mean: float | None,
-        variances: np.ndarray | None = None,  # (t,)
+        outcome_noise: OutcomeNoise | None = None,
     ) -> Likelihood:
         """Minus the log likelihood of standardised outcomes; the mean is profiled out where it is None.
 
@@ -262,13 +316,13 @@ class Pairs:
             targets: the outcomes.
             logarithms: of lengthscales, outputscale and noise.
             mean: the prior's constant mean.
-            variances: of the noise of each outcome, NaN where it is the fitted one; None where it is for all.
+            outcome_noise: that of each outcome; None where it is the fitted one for all.
         """
         natural, t = np.exp(logarithms), self.count
         (*_, scale, noise), (correlations, steepness) = natural, self.correlated(natural[:-2])
         covariance = scale * correlations
-        fitted = np.ones(t, dtype=bool) if variances is None else np.isnan(variances)
-        diagonal = scale + (noise if variances is None else np.where(fitted, noise, variances))
+        each = OutcomeNoise(np.ones(t), np.zeros(t)) if outcome_noise is None else outcome_noise
+        diagonal = scale + each.of(noise)
         root = self._factorised(covariance, diagonal)
         solved, _ = dpotrs(root, np.array([np.ones(t), targets]).T, lower=1)
         if mean is None:
@@ -282,15 +336,16 @@ class Pairs:
             apart @ (pull * steep) / natural[part] ** 2
             for (apart, part), steep in zip(self.factors, steepness, strict=True)
         ]
-        scales = [pull.sum() + scale * alone.sum(), noise * alone[fitted].sum()]
-        return Likelihood(float(value), np.concatenate([*stretches, scales]), mean)
+        felt = alone * each.multiples
+        scales = [pull.sum() + scale * alone.sum(), noise * felt.sum()]
+        return Likelihood(float(value), np.concatenate([*stretches, scales]), mean, noise * felt)
 
     def log_likelihoods(
         self,
         targets: np.ndarray,  # (t,)
         logarithms: np.ndarray,  # (m, d + 2)
         mean: float | None,
-        variances: np.ndarray | None = None,  # (t,)
+        outcome_noise: OutcomeNoise | None = None,
     ) -> Densities:
         """The log likelihoods of many hyperparameters; a mean that is None is integrated out under a flat prior.
 
@@ -298,7 +353,7 @@ class Pairs:
             targets: the outcomes.
             logarithms: of lengthscales, outputscales and noise variances.
             mean: the prior's constant mean.
-            variances: of the noise of each outcome, NaN where it is the fitted one; None where it is for all.
+            outcome_noise: that of each outcome; None where it is the fitted one for all.
         """
         t, natural = self.count, np.exp(logarithms)
         found = np.full((3, len(natural)), -math.inf)
@@ -311,8 +366,7 @@ class Pairs:
             covariances = rows[:, -2:-1] * self._correlations(rows[:, :-2])
             for place, (covariance, (*_, scale, noise)) in enumerate(zip(covariances, rows, strict=True), start):
                 matrix.reshape(-1)[self.places] = covariance
-                known = noise if variances is None else np.where(np.isnan(variances), noise, variances)
-                matrix.reshape(-1)[:: t + 1] = scale + known
+                matrix.reshape(-1)[:: t + 1] = scale + (noise if outcome_noise is None else outcome_noise.of(noise))
                 root, failed = dpotrf(matrix.T, lower=1, clean=0)
                 if failed or not np.isfinite(root[-1, -1]):
                     continue

@@ -72,9 +72,15 @@ def known_variances(sds: Tensor | None, scale: float, inflation: float = 1.0) ->
     return None if sds is None else inflation * (sds / scale).square().clamp_min(MIN_NOISE_VARIANCE)
 
 
-def filled(variances: Tensor | None, noise: float, count: int) -> Tensor | None:
-    """Variances (t,) with `noise` where they are not known, for the first of `count` outcomes and all further ones."""
+def filled(variances: Tensor | None, noise: float | Tensor, count: int) -> Tensor | None:
+    """Variances of `count` outcomes, with `noise` where they are not known; None where noise is the same for all.
+
+    Args:
+        variances: of the first outcomes, NaN where not known.
+        noise: one for all outcomes, or (count,).
+        count: of outcomes.
+    """
     if variances is None:
-        return None
-    missing = variances.new_full((count - len(variances),), torch.nan)
-    return torch.cat([variances, missing]).nan_to_num(nan=noise)
+        return noise if isinstance(noise, Tensor) else None
+    joint = torch.cat([variances, variances.new_full((count - len(variances),), torch.nan)])
+    return torch.where(joint.isnan(), noise, joint)

@@ -18,6 +18,7 @@ from torch import Tensor
 from allweather.surrogates.approximations.gram import MAX_UNGROUPED_CONTEXTS, Coarse, Gram
 from allweather.surrogates.approximations.low_rank import EXACT_ACCURACY, ROUGH_ACCURACY, Skeletons, skeletons
 from allweather.surrogates.base import Field, Moments, Weigh
+from allweather.surrogates.gp.varying_noise import noise_at
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.posteriors.quadrature import Quadrature, Weighted
 from allweather.surrogates.posteriors.step import ProductStep
@@ -47,6 +48,12 @@ class Data:
     """(t, t) root of the covariance that noise gives the weights; None where points are those of the outcomes."""
     variances: Tensor | None = None
     """(t,) of each outcome's noise, where they differ; `noise` is that of outcomes to come."""
+    slopes: Tensor | None = None
+    """(d,) of the log variance of the noise, where it varies; `noise` is that in the middle of the unit cube."""
+
+    def noise_at(self, points: Tensor) -> Any:
+        """Variances (...) of the noise of outcomes to come at joint points (..., d), or one for all."""
+        return self.noise if self.slopes is None else noise_at(self.noise, self.slopes, points)
 
     @property
     def deviations(self) -> Any:
@@ -159,7 +166,8 @@ class ProductField(Field):
         prior = kernel.outputscale * kernel.factor(decisions / kernel.lengthscales[:split], x)  # (b, 1)
         prior = prior * kernel.factor(self._scaled, c).T
         explained = (self.near(decisions) * (half @ data.unroot)) @ self._correlations.T
-        return (prior - explained) / (kernel.outputscale - half @ half + data.noise)
+        variance: Tensor = kernel.outputscale - half @ half + data.noise_at(point)
+        return (prior - explained) / variance
 
     def covariances(self, weights: Tensor, contexts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Correlations of weighted sums with contexts (m, d_c) and with the data, and of these contexts with the data.

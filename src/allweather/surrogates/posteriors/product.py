@@ -18,6 +18,7 @@ from allweather.errors import require
 from allweather.surrogates.approximations.low_rank import truncated_root
 from allweather.surrogates.base import ContextKernel, Moments, Paths, Posterior
 from allweather.surrogates.gp.known_noise import centre_and_scale, filled, known_variances
+from allweather.surrogates.gp.varying_noise import noise_at
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel, over_columns
 from allweather.surrogates.posteriors.field import Data, ProductField
@@ -99,13 +100,17 @@ class ProductPosterior(Posterior):
             told: the outcomes.
         """
         points, targets, units, known = told
-        covariance, variances = kernel(points, points), filled(known, fitted.noise, len(points))
+        slopes = fitted.noise_slopes
+        noise = noise_at(fitted.noise, slopes, points) if slopes else fitted.noise
+        covariance, variances = kernel(points, points), filled(known, noise, len(points))
         covariance.diagonal().add_(fitted.noise if variances is None else variances)
         root = cholesky_root(covariance)
         identity = torch.eye(len(points), dtype=torch.float64, device=points.device)
         unroot = torch.linalg.solve_triangular(root, identity, upper=False)
         weights = torch.cholesky_solve((targets - fitted.mean)[:, None], root)[:, 0]
         data = Data(kernel, points, weights, unroot, fitted.noise, fitted.mean, *units, variances=variances)
+        if slopes:
+            data = replace(data, slopes=torch.tensor(slopes, dtype=torch.float64).to(points.device))
         return ProductPosterior(data, targets, fitted)
 
     def field(self, contexts: Tensor) -> ProductField:
@@ -164,9 +169,10 @@ class ProductPosterior(Posterior):
         targets = torch.cat([self.targets, believed])
         if data.noise_root is None and len(targets) <= MAX_REFACTORISED_OUTCOMES:
             joint = torch.cat([data.points, points])
-            told = Standardised(joint, targets, (data.shift, data.scale), data.variances)
+            variances = filled(data.variances, data.noise_at(joint), len(joint))
+            told = Standardised(joint, targets, (data.shift, data.scale), variances)
             found = ProductPosterior.conditioned(self.fitted, data.kernel, told)
-            return replace(found, data=replace(found.data, order=data.order))
+            return replace(found, data=replace(found.data, order=data.order, slopes=data.slopes))
         return replace(self, data=bordered(data, points, believed - expected), targets=targets)
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
@@ -177,7 +183,9 @@ class ProductPosterior(Posterior):
         turned = replace(kernel, lengthscales=kernel.lengthscales[columns], split=split)
         known = data.order or range(len(order))
         fitted = tuple(known[column] for column in order)
-        return replace(self, data=replace(data, kernel=turned, points=data.points[:, columns], order=fitted))
+        slopes = None if data.slopes is None else data.slopes[columns]
+        turned_data = replace(data, kernel=turned, points=data.points[:, columns], order=fitted, slopes=slopes)
+        return replace(self, data=turned_data)
 
     @property
     def order(self) -> tuple[int, ...] | None:
@@ -238,7 +246,8 @@ def bordered(data: Data, points: Tensor, surprise: Tensor) -> Data:
     cross, t, q = data.kernel(data.points, points), len(data.points), len(points)
     half = data.unroot @ cross
     covariance = data.kernel(points, points) - half.mT @ half
-    covariance.diagonal().add_(data.noise)
+    noise = data.noise_at(points)
+    covariance.diagonal().add_(noise)
     root = cholesky_root(covariance)
     new = torch.diag(torch.ones_like(surprise))
     border = torch.linalg.solve_triangular(root, torch.cat([-data.unroot.mT @ half, new]).mT, upper=False)  # (q, t + q)
@@ -250,7 +259,9 @@ def bordered(data: Data, points: Tensor, surprise: Tensor) -> Data:
     if data.noise_root is not None:
         noise_root = data.noise_root.new_zeros(t + q, t + q)
         noise_root[:t, :t] = data.noise_root
-        felt = torch.cat([-cross.mT @ data.noise_root, math.sqrt(data.noise) * new], 1)
+        felt = torch.cat([-cross.mT @ data.noise_root, noise**0.5 * new], 1)
         noise_root += border.mT @ torch.linalg.solve_triangular(root, felt, upper=False)
-    joint, variances = torch.cat([data.points, points]), filled(data.variances, data.noise, t + q)
+    joint, variances = torch.cat([data.points, points]), None
+    if noise_root is None:
+        variances = filled(data.variances, data.noise_at(joint), t + q)
     return replace(data, points=joint, weights=weights, unroot=unroot, noise_root=noise_root, variances=variances)

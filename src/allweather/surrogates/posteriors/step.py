@@ -73,10 +73,12 @@ class ProductStep(Step):
 
     def _trial(self, decisions: Tensor) -> tuple[Tensor, Tensor]:
         """(b, m, t) as `half`, and (b, m) the outcome's units over its standard deviation."""
-        data = self.field.data
+        data, (b, m) = self.field.data, (len(decisions), len(self.contexts))
         half = (self.field.near(decisions)[:, None] * self.coming) @ data.unroot.T
         prior = data.kernel.outputscale
-        variance = (prior - half.square().sum(-1)).maximum(1e-12 * prior) + data.noise
+        variance = (prior - half.square().sum(-1)).maximum(1e-12 * prior)
+        points = torch.cat([decisions[:, None].expand(-1, m, -1), self.contexts.expand(b, -1, -1)], -1)
+        variance = variance + data.noise_at(points)
         return half, data.scale / variance.sqrt()
 
 
