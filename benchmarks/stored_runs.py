@@ -19,6 +19,8 @@ from allweather.benchmark import settled
 FOLDER = Path(__file__).parent / "results" / "papers"
 STEPS = (1, 2, 5, 10, 15, 16, 20, 30, 40, 50, 60, 75, 100, 125, 150, 175, *range(200, 1001, 50))
 """At which the cumulative regret is stored; also at the last step and half of it."""
+BY_COST = ("spent", "simple", "cumulative", "plays", "settled", "converged", "spent_on_cheap")
+"""What results of a campaign with control sets have of a stored run; all but the first two are of the whole run."""
 Record = dict[str, Any]
 
 
@@ -67,14 +69,16 @@ def _record_by_cost(figure: str, block: pd.DataFrame) -> Record:
     """The simple regret is a step function: the plays that improved it, and the last, are all of it."""
     kept = block[block["simple"].diff().fillna(-1) < 0]
     kept = pd.concat([kept, block.tail(1)]).drop_duplicates("step")
-    when = settled(block)["settled"].iloc[0]
+    end = settled(block).iloc[0]
     return {
         **_keys(figure, block),
         "plays": len(block),
         "spent": [_short(value) for value in kept["spent"]],
         "simple": [_short(value) for value in kept["simple"]],
         "cumulative": _short(block["cumulative"].iloc[-1]),
-        "settled": None if pd.isna(when) else _short(when),
+        "settled": _short(end["settled"]),
+        "converged": bool(end["converged"]),
+        "spent_on_cheap": _short(block.loc[block["cheap"], "cost"].sum()),
         "cpu_s": _short(block["seconds"].sum()),
         **origin(),
     }
@@ -121,7 +125,7 @@ def table(found: Iterable[Record]) -> pd.DataFrame:
     for record in found:
         keys = {name: record[name] for name in ("problem", "method", "measure", "seed") if name in record}
         if "spent" in record:
-            values = {name: record[name] for name in ("spent", "simple")}
+            values = {name: record[name] for name in BY_COST if name in record}
         else:
             values = {"step": record["steps"], "cumulative": record["cumulative"]}
             values |= {name: record[name] for name in ("regret", "reward") if name in record}

@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         DensityRadius,
         DivergenceRadius,
         FiniteWidth,
+        GrowingWidth,
         InformationGainWidth,
         PowerLaw,
         Progress,
@@ -157,7 +158,7 @@ _NAMES = {
         "Probability RangeRegularised RobustSatisficing VaR VarianceRegularised WorstCase WorstCaseSensitivity"
     ),
     "schedules": (
-        "BayesianWidth Constant CoveringRadius DensityRadius DivergenceRadius FiniteWidth "
+        "BayesianWidth Constant CoveringRadius DensityRadius DivergenceRadius FiniteWidth GrowingWidth "
         "InformationGainWidth PowerLaw Progress RKHSWidth SampleMMDRadius Schedule SelfNormalisedWidth "
         "TransportRadius"
     ),
@@ -226,6 +227,7 @@ __all__ = [
     "General",
     "GeneralAtUpper",
     "GeneralByDifference",
+    "GrowingWidth",
     "HintedScore",
     "Ignored",
     "Independent",

@@ -44,10 +44,15 @@ def test_a_table_of_plays(short):
     assert (short["optimal"] == (short["control"] == "x1, x2, x3")).all()
 
 
-def test_the_budget_is_spent_and_no_more(short):
-    assert short["cost"].tolist()[:6] == [0.1] * 4 + [0.2] * 2  # as many plays as 0.4 pays for
-    assert short["spent"].iloc[-1] <= 3
-    assert 3 - short["spent"].iloc[-1] < 0.1
+def test_a_run_ends_at_the_first_choice_that_it_cannot_pay_for(short):
+    # as many plays as 0.4 pays for, then the full set while the budget of 3 pays for it
+    assert short["cost"].tolist() == [0.1] * 4 + [0.2] * 2 + [1.0] * 2
+    assert short["cheap"].tolist() == [True] * 6 + [False] * 2
+
+
+def test_the_first_paid_play_is_the_methods_own():
+    run = Run("hartmann3-subsets", "ucb-psq", 0, 1, initial=3)  # fewer free points than the default design has
+    assert execute(run)["control"].tolist() == ["x1, x2, x3"]
 
 
 def test_no_play_is_lost_to_rounding():
@@ -143,11 +148,11 @@ def test_simple_and_cumulative_regret_by_hand():
 
 
 def test_the_diamond_by_hand():
-    found = settled(RUNS).set_index(["method", "seed"])["settled"]
-    assert found[("good", 0)] == 0.5
-    assert found[("good", 1)] == 1.0
-    assert np.isnan(found[("bad", 0)])  # its last play was astray
-    assert found[("bad", 1)] == 0.0
+    found = settled(RUNS).set_index(["method", "seed"])
+    assert found["settled"].to_dict() == {("good", 0): 0.5, ("good", 1): 1.0, ("bad", 0): 2.0, ("bad", 1): 0.0}
+    assert found.index[~found["converged"]].tolist() == [("bad", 0)]  # its last play was astray: all that it spent
+    stored = RUNS[["problem", "method", "seed"]].assign(settled=3.0, converged=True)
+    assert settled(stored)["settled"].tolist() == [3.0] * 4
 
 
 def test_report(tmp_path):
@@ -157,7 +162,7 @@ def test_report(tmp_path):
     assert (good["mean"], good["cumulative"], good["settled_at"], good["plays"]) == (1.0, 4.0, 0.75, 3.0)
     assert (good["seeds"], good["settled_seeds"], good["rank"]) == (2, 2, 1.0)
     assert good["standard_error"] == pytest.approx(1.0)
-    assert rows.iloc[1][["settled_at", "settled_seeds"]].tolist() == [0.0, 1]
+    assert rows.iloc[1][["settled_at", "settled_seeds"]].tolist() == [1.0, 1]
     assert summary_by_cost(RUNS, cost=1.0)["mean"].tolist() == [1.5, 5.5]
     claims = (Beats("good", "bad", "cheap", "when cheap"), Beats("good", "bad", "dear"), Beats("good", "ugly"))
     found = check_claims(RUNS, claims)

@@ -20,7 +20,26 @@ NOW = Progress(step=25, decision_dim=2, context_dim=3, information_gain=4.0)
         (aw.DivergenceRadius("total-variation"), 1 / (5 + math.sqrt(26))),
         # Srinivas et al.: the log-determinant is twice the information gain
         (aw.RKHSWidth(norm_bound=3.0), math.sqrt(18 + 300 * 8 * math.log(250) ** 3)),
-        (aw.InformationGainWidth(1.0, 0.5, sets=6), 1 + 0.5 * math.sqrt(2 * (5 + math.log(70)))),
+        (aw.InformationGainWidth(1.0, 0.5, sets=6), 1 + math.sqrt(2 * (5 + math.log(70)))),
+        (aw.InformationGainWidth(1.0, 0.5, sets=6, theorem="4.4"), 1 + math.sqrt(2 * (5 + math.log(120)))),
+        (aw.InformationGainWidth(1.0, 0.5, regularisation=4.0), 1 + 0.25 * math.sqrt(2 * (5 + math.log(10)))),
+        # Lemma 20 of wasserstein: 2 D^2 times the whole sum
+        (
+            aw.CoveringRadius(5.0, 0.1, covering=0.5),
+            math.sqrt(
+                6
+                * (
+                    math.log(10)
+                    + 2 * math.log(1 + 50 * math.sqrt(2))
+                    + 0.5 * ((1 + math.log(125)) ** 6 + (1 + math.log(25)) ** 11)
+                )
+                / 25
+            ),
+        ),
+        (
+            aw.GrowingWidth(64, 3.0),
+            math.sqrt(2 * math.log(626 * 64 * (3750 * math.sqrt(math.pi)) ** 2 / math.sqrt(2 * math.pi))),
+        ),
         (aw.FiniteWidth(1024, 64), math.sqrt(2 * math.log(626 * 65536 / math.sqrt(2 * math.pi)))),
         (
             aw.BayesianWidth(),
@@ -85,6 +104,11 @@ def test_numbers_and_functions_become_schedules():
         lambda: aw.SampleMMDRadius(failure=0.0),
         lambda: aw.SelfNormalisedWidth(norm_bound=-1.0, noise=1.0),
         lambda: aw.SelfNormalisedWidth(norm_bound=1.0, noise=0.0),
+        lambda: aw.InformationGainWidth(norm_bound=1.0, noise=0.1, theorem="4.4"),
+        lambda: aw.InformationGainWidth(norm_bound=1.0, noise=0.1, sets=2, theorem="A.4"),
+        lambda: aw.InformationGainWidth(norm_bound=1.0, noise=0.1, regularisation=0.0),
+        lambda: aw.GrowingWidth(contexts=0),
+        lambda: aw.GrowingWidth(contexts=4, smoothness=0.0),
         lambda: aw.DivergenceRadius("hellinger"),
         lambda: aw.TransportRadius(-1),
         lambda: Progress(step=0),

@@ -81,7 +81,9 @@ def test_constraints_candidates_and_control():
     """
     spec = Spec.from_toml(text, "mix.toml")
     assert spec.constraints == (aw.LinearConstraint({"lime": 2}, upper=1.5),)
-    assert spec.control.budget == 9
+    assert (spec.control.budget, spec.control.leftover) == (9, "stop")
+    spending = Spec.from_toml(text.replace("budget = 9", "budget = 9, leftover = 'spend'"), "mix.toml")
+    assert Spec.from_toml(spending.to_toml()).control.leftover == "spend"
     assert [each.cost for each in spec.control.sets] == [1, 2]
     assert aw.Study.from_spec(Spec.from_toml(text, "mix.toml")).ask().cost == 1
     fixed = "candidates = [{ lime = 0.5 }]\n[variables]\nlime = { lower = 0, upper = 1 }"

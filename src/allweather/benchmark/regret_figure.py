@@ -52,7 +52,7 @@ def figure(
 def figure_by_cost(results: pd.DataFrame, path: Path) -> Path:
     """Draw mean simple regret and a band of one standard error against the cost spent, one panel per problem.
 
-    A diamond marks the mean cost after which a method chose the optimal control set only.
+    A diamond marks the mean cost after which a method chose the optimal control set only, see `settled`.
 
     Args:
         results: of a campaign with control sets.
@@ -69,7 +69,7 @@ def figure_by_cost(results: pd.DataFrame, path: Path) -> Path:
         mean, error = wide.mean(axis=1).clip(lower=FLOOR), wide.apply(standard_error, axis=1).fillna(0.0)
         _band(axis, mean, (mean - error).clip(lower=FLOOR), mean + error, method, colour)
         start = settled(runs)["settled"].mean()
-        if len(mean) and np.isfinite(start):
+        if len(mean):
             height = float(np.interp(start, mean.index, mean))
             axis.plot([start], [height], marker="D", color=colour, markersize=6, linestyle="none")
 

@@ -85,6 +85,7 @@ class Run:
                 control=chosen.control,
                 context=Known(dict(chosen.laws)) if composition.context is None else None,
                 surrogate=chosen.surrogate,
+                initial=chosen.initial,
                 seed=self.seed,
             )
         context = chosen.belief if composition.context is None else None

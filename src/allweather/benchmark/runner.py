@@ -154,6 +154,7 @@ def _add_initial_data(study: Study, problem: SubsetProblem, run: Run, journal: R
 def _table_by_cost(run: Run, problem: SubsetProblem, judge: SubsetJudge, entries: list[Entry]) -> pd.DataFrame:
     """Return the cost and regret of each trial, and the cost spent, simple and cumulative regret after it."""
     rows = []
+    dearest = max(each.exact_cost for each in problem.control.on(problem.space))
     spent, simple, cumulative = exact(0.0), np.inf, 0.0
     for step, entry in enumerate(entries[problem.initial :], start=1):
         cost, regret = entry["cost"], entry["regret"]
@@ -167,6 +168,7 @@ def _table_by_cost(run: Run, problem: SubsetProblem, judge: SubsetJudge, entries
                 "step": step,
                 "control": ", ".join(name for name in problem.space.variables if name in names),
                 "optimal": names == judge.optimal,
+                "cheap": exact(cost) < dearest,
                 "cost": cost,
                 "spent": float(spent),
                 "regret": regret,

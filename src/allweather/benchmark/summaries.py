@@ -100,14 +100,26 @@ def at_costs(results: pd.DataFrame, costs: Sequence[float] | np.ndarray, column:
 
 
 def settled(results: pd.DataFrame) -> pd.DataFrame:
-    """Return the cost after which each run chose the optimal control set only; NaN where it never did."""
+    """Return the cost after which each run chose the optimal control set only.
+
+    A run whose last set is another counts with all that it spent, as in the published code of subsets (errata E52).
+
+    Args:
+        results: of a campaign with control sets; stored runs have `settled` and `converged` already.
+
+    Returns:
+        One row per run: problem, method, seed, `settled`, and `converged`, whether the last set is the optimal one.
+    """
+    keys = [*KEYS_BY_COST, "seed"]
+    if "settled" in results:
+        return results.groupby(keys, sort=False)[["settled", "converged"]].last().reset_index()
     rows = []
-    for (problem, method, seed), run in results.groupby([*KEYS_BY_COST, "seed"], sort=False):
+    for key, run in results.groupby(keys, sort=False):
         trials = run.sort_values("step")
         suboptimal = trials.loc[~trials["optimal"].astype(bool), "spent"]
-        never = not bool(trials["optimal"].iloc[-1])
-        cost = np.nan if never else float(suboptimal.iloc[-1]) if len(suboptimal) else 0.0
-        rows.append({"problem": problem, "method": method, "seed": seed, "settled": cost})
+        cost = float(suboptimal.iloc[-1]) if len(suboptimal) else 0.0
+        converged = bool(trials["optimal"].iloc[-1])
+        rows.append({**dict(zip(keys, key, strict=True)), "settled": cost, "converged": converged})
     return pd.DataFrame(rows)
 
 
@@ -121,7 +133,8 @@ def summary_by_cost(results: pd.DataFrame, cost: float | None = None) -> pd.Data
     Returns:
         One row per problem and method. `mean` and `standard_error` are of the simple regret over seeds; `cumulative`
         is the sum of the regrets weighted with their costs; `settled_at` is the mean cost after which only the optimal
-        control set was chosen, over the `settled_seeds` that did so; then seeds, plays, seconds_per_play and rank.
+        control set was chosen, with all that was spent for the seeds that did not come to it; `settled_seeds` did;
+        then seeds, plays, seconds_per_play and rank.
     """
     limit = np.inf if cost is None else cost
     ends = at_costs(results, [limit]).merge(at_costs(results, [limit], "cumulative")).merge(settled(results))
@@ -130,7 +143,7 @@ def summary_by_cost(results: pd.DataFrame, cost: float | None = None) -> pd.Data
         standard_error=("simple", standard_error),
         cumulative=("cumulative", "mean"),
         settled_at=("settled", "mean"),
-        settled_seeds=("settled", "count"),
+        settled_seeds=("converged", "sum"),
         seeds=("seed", "count"),
     )
     runs = results[results["spent"] <= limit + 1e-9].groupby(KEYS_BY_COST, sort=False)

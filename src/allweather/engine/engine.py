@@ -96,6 +96,8 @@ class Engine:
     rule: Rule
     """Which side is chosen."""
     budget: float | None
+    spend: bool
+    """Whether the end of the budget is spent on the sets that it pays for, see `Control.leftover`."""
     initial: int
     """Decisions that are spread over the space before surrogates are used."""
     _recent: list[tuple[tuple[int, int | None], Objective | None, Outlook]] = field(default_factory=list)
@@ -122,7 +124,8 @@ class Engine:
         beliefs = Beliefs(sides, outcomes, surrogates, spec.seed, device, spec.cautious)
         rule = BestValue() if control is None else control.rule or composition.rule or CostAdaptive()
         initial = max(FEWEST_INITIAL, columns + 1) if spec.initial is None else spec.initial
-        made = cls(beliefs, rule, None if control is None else control.budget, initial)
+        budget, spend = (None, False) if control is None else (control.budget, control.leftover == "spend")
+        made = cls(beliefs, rule, budget, spend, initial)
         _check_outcomes(made)
         return made
 
@@ -190,7 +193,7 @@ class Engine:
             name = self.wanted[0]
             values = history.of_outcome(name, self.outcomes[name].sign).observations.values
             lowest = float(values.min()) if len(values) else 0.0
-        return Ledger.of([side.control for side in self.sides], self.budget, played, lowest)
+        return Ledger.of([side.control for side in self.sides], self.budget, played, lowest, self.spend)
 
     def propose(
         self, history: History, count: int, situation: Situation, same_context: bool = False, where: str = "Study.ask"
@@ -226,12 +229,15 @@ class Engine:
         if not any(name in known for name in self.wanted):
             return self._designed(ledger, history, situation)
         learned = self.beliefs.learned(history)
-        sides = self._sides(self.rule.eligible(ledger))
+        eligible = self.rule.eligible(ledger)
+        ledger.check(min(eligible, key=lambda each: each.exact_cost))
+        sides = self._sides(eligible)
         joints = self.beliefs.to_ask(history, learned, situation, sides)
         choices = [self._choice(side, joint) for side, joint in zip(sides, joints, strict=True)]
         hopeful = [each for each in choices if each.joint.hopeful()] if len(choices) > 1 else choices
         with self.watch("maximise"):
             offer = self.rule.choose(hopeful or choices, self.acquisition, ledger)
+            ledger.check(offer.control)
             place = next(place for place, each in enumerate(choices) if each.control == offer.control)
             plan = self._settled(sides[place], offer, choices[place].joint, history)
         fits = {name: learned.posteriors[name].hyperparameters for name in learned.posteriors}

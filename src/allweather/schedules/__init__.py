@@ -16,6 +16,7 @@ from allweather.schedules.radii import (
 from allweather.schedules.widths import (
     BayesianWidth,
     FiniteWidth,
+    GrowingWidth,
     InformationGainWidth,
     RKHSWidth,
     SelfNormalisedWidth,
@@ -29,6 +30,7 @@ __all__ = [
     "DensityRadius",
     "DivergenceRadius",
     "FiniteWidth",
+    "GrowingWidth",
     "InformationGainWidth",
     "PowerLaw",
     "Progress",

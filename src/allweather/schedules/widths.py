@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from allweather.errors import InvalidInput, require_count, require_number
+from allweather.errors import InvalidInput, require, require_count, require_number
 from allweather.schedules.base import Progress, Schedule, require_failure
+
+Theorem = Literal["4.1", "4.4"]
 
 
 @dataclass(frozen=True)
@@ -47,24 +50,49 @@ class SelfNormalisedWidth(Schedule):
 
 @dataclass(frozen=True)
 class InformationGainWidth(Schedule):
-    """subsets, Thm. 4.1 (Chowdhury and Gopalan 2017): `B + noise sqrt(2 (gain + 1 + log((sets + 1) / failure)))`."""
+    """subsets, Thm. 4.1 and 4.4 (Chowdhury and Gopalan 2017): the width for a choice among control sets.
+
+    The paper's width is `B + noise sqrt(2 (gain + 1 + log(events / failure)))`, of the posterior with lambda = 1 + 2 / T
+    in the place of the noise variance; of another posterior it is too small (errata E53). The noise is therefore
+    divided by sqrt(lambda) of the posterior at hand, as in `SelfNormalisedWidth`, and the gain is that of the data.
+    The events of the union bound are `sets + 1` (Thm. 4.1; one in Lemma A.4, `sets=0`) or `2 sets` (Thm. 4.4).
+
+    Example:
+        >>> now = Progress(step=5, information_gain=2.0)
+        >>> width = InformationGainWidth(norm_bound=1.0, noise=0.1, sets=7)
+        >>> round(width(now), 4), round(InformationGainWidth(1.0, 0.1, sets=7, theorem="4.4")(now), 4)
+        (4.8424, 4.9854)
+    """
 
     norm_bound: float
+    """`B`, a bound on the RKHS norm of the function."""
     noise: float
+    """`R`, the sub-Gaussian constant of the noise."""
     failure: float = 0.1
     sets: int = 0
     """Number of control sets; 0 gives the plain bound (Lemma A.4)."""
+    regularisation: float | None = None
+    """`lambda` of the posterior; the noise variance if not given."""
+    theorem: Theorem = "4.1"
+    """Whose union bound it is."""
 
     def __post_init__(self) -> None:
         require_failure(self)
         require_number(self.norm_bound, "InformationGainWidth(norm_bound=...)", low=0)
         require_number(self.noise, "InformationGainWidth(noise=...)", above=0)
         require_count(self.sets, "InformationGainWidth(sets=...)")
+        if self.regularisation is not None:
+            require_number(self.regularisation, "InformationGainWidth(regularisation=...)", above=0)
+        where = "InformationGainWidth(theorem=...)"
+        require(self.theorem in get_args(Theorem), where, "be '4.1' or '4.4'", self.theorem)
+        require(self.theorem == "4.1" or self.sets > 0, where, "be '4.1' without control sets", self.theorem)
 
     def __call__(self, progress: Progress) -> float:
-        """The width at this step."""
+        """The width at this step; the information gain must have been taken at the same regularisation."""
         gain = _gain(self, progress)
-        return self.norm_bound + self.noise * math.sqrt(2 * (gain + 1 + math.log((self.sets + 1) / self.failure)))
+        events = self.sets + 1 if self.theorem == "4.1" else 2 * self.sets
+        scale = self.noise if self.regularisation is None else math.sqrt(self.regularisation)
+        return self.norm_bound + self.noise / scale * math.sqrt(2 * (gain + 1 + math.log(events / self.failure)))
 
 
 @dataclass(frozen=True)
@@ -106,7 +134,10 @@ class BayesianWidth(Schedule):
 
 @dataclass(frozen=True)
 class FiniteWidth(Schedule):
-    """bocu, App. A.2: `sqrt(2 log((t^2 + 1) decisions contexts / sqrt(2 pi)))` for finite decisions and contexts."""
+    """bocu, App. A.2: `sqrt(2 log((t^2 + 1) decisions contexts / sqrt(2 pi)))` for finite decisions and contexts.
+
+    A function drawn from the prior is outside the band at step t with probability at most `2 sqrt(2 pi) / (t^2 + 1)`.
+    """
 
     decisions: int
     contexts: int
@@ -117,8 +148,39 @@ class FiniteWidth(Schedule):
 
     def __call__(self, progress: Progress) -> float:
         """The width at this step."""
-        pairs = self.decisions * self.contexts
-        return math.sqrt(max(2 * math.log((progress.step**2 + 1) * pairs / math.sqrt(2 * math.pi)), 0.0))
+        return _of_pairs(progress.step, math.log(self.decisions) + math.log(self.contexts))
+
+
+@dataclass(frozen=True)
+class GrowingWidth(Schedule):
+    """bocu, App. A.2: `FiniteWidth` for a box of decisions, on the paper's grid that grows with the step.
+
+    The grid has `t^2 d_x a b sqrt(pi)` decisions along each dimension; Thm. 4.1 has it without sqrt(pi) (errata E55).
+
+    Example:
+        >>> width = GrowingWidth(contexts=64)
+        >>> [round(width(Progress(step=t, decision_dim=2)), 3) for t in (1, 10, 100)]
+        [3.596, 6.26, 8.173]
+    """
+
+    contexts: int
+    smoothness: float = 1.0
+    """The product `a b` of the kernel's constants, on a unit cube of decisions."""
+
+    def __post_init__(self) -> None:
+        require_count(self.contexts, "GrowingWidth(contexts=...)", low=1)
+        require_number(self.smoothness, "GrowingWidth(smoothness=...)", above=0)
+
+    def __call__(self, progress: Progress) -> float:
+        """The width at this step."""
+        t, d_x = progress.step, progress.decision_dim
+        along = math.log(max(t**2 * d_x * self.smoothness * math.sqrt(math.pi), 1.0))
+        return _of_pairs(t, d_x * along + math.log(self.contexts))
+
+
+def _of_pairs(step: int, log_pairs: float) -> float:
+    """Return bocu's width for so many pairs of a decision and a context."""
+    return math.sqrt(max(2 * (math.log(step**2 + 1) + log_pairs - 0.5 * math.log(2 * math.pi)), 0.0))
 
 
 def _gain(schedule: Schedule, progress: Progress) -> float:

@@ -88,6 +88,8 @@ def encode_control(control: Control, rule: Rule | None) -> dict[str, Any]:
     }
     if control.budget is not None:
         fields["budget"] = encode_value(control.budget)
+    if control.leftover != "stop":
+        fields["leftover"] = control.leftover
     chosen = control.rule or rule
     return fields if chosen is None else {**fields, "rule": encode_part("rule", chosen)}
 
@@ -96,11 +98,11 @@ def decode_control(table: Any, where: str, rule: Rule | None = None) -> Control:
     """Return the control sets that `encode_control` wrote, or a person typed.
 
     Args:
-        table: with `sets`, and perhaps `budget` and `rule`.
+        table: with `sets`, and perhaps `budget`, `rule` and `leftover`.
         where: what errors call it.
         rule: as it was given in code; it is not decoded then.
     """
-    read(table, where, {"sets": LIST}, {"budget": NUMBER, "rule": PART})
+    read(table, where, {"sets": LIST}, {"budget": NUMBER, "rule": PART, "leftover": WORD})
     sets = []
     for place, each in enumerate(table["sets"]):
         here = f"{where}.sets[{place}]"
@@ -110,7 +112,7 @@ def decode_control(table: Any, where: str, rule: Rule | None = None) -> Control:
     if rule is None and "rule" in table:
         rule = decode_part("rule", table["rule"], below(where, "rule"))
     with explained(where):
-        return Control(sets, table.get("budget"), rule)
+        return Control(sets, table.get("budget"), rule, table.get("leftover", "stop"))
 
 
 def _by_name(context: ContextModel | None, names: Sequence[str]) -> ContextModel | None:

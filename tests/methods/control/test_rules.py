@@ -112,10 +112,10 @@ def offers(**scores):
     return [Offer(ControlSet(tuple(name), costs[name]), torch.zeros(1), score) for name, score in scores.items()]
 
 
-def ledger(*played, budget=None, lowest=0.0):
+def ledger(*played, budget=None, lowest=0.0, spend=False):
     sets = [offer.control for offer in offers(a=0, b=0, ab=0, abc=0)]
     costs = {each.variables: each.cost for each in sets}
-    return Ledger.of(sets, budget, [(tuple(name), costs[tuple(name)]) for name in played], lowest)
+    return Ledger.of(sets, budget, [(tuple(name), costs[tuple(name)]) for name in played], lowest, spend)
 
 
 def test_the_best_value_ignores_costs():
@@ -146,7 +146,8 @@ def test_explore_then_commit_plays_cheap_groups_first_and_the_dearest_never_for_
     assert names(rule.eligible(ledger("a", "b"))) == ["ab"]
     assert names(rule.eligible(ledger("a", "b", "ab", "ab"))) == ["a", "b", "ab", "abc"]
     assert names(rule.eligible(ledger("a", budget=0.4))) == ["a", "b"]
-    assert names(rule.eligible(ledger("a", "a", budget=0.4))) == ["a", "b"]
+    assert names(rule.eligible(ledger("a", "a", budget=0.4))) == ["ab"]
+    assert names(rule.eligible(ledger("a", "a", budget=0.4, spend=True))) == ["a", "b"]
 
 
 @pytest.mark.parametrize(("cost", "plays"), [(0.01, 400), (0.1, 40), (0.2, 20), (0.6, 6), (0.8, 5), (3.0, 1), (5.0, 0)])

@@ -5,6 +5,7 @@ import pytest
 import scipy.stats
 
 from allweather import (
+    BestValue,
     BudgetSpent,
     Context,
     Control,
@@ -129,6 +130,21 @@ def test_an_exhausted_budget_says_so_and_what_was_told_stays():
         study.ask()
     assert len(study.trials()) == 3
     assert study.recommend().control in {("ph",), ("ph", "nh3")}
+
+
+@pytest.mark.parametrize(("leftover", "costs"), [("stop", [1.0]), ("spend", [1.0, 0.3, 0.3])])
+def test_the_rest_of_a_budget_may_be_spent_on_cheaper_sets(leftover, costs):
+    control = Control({"ph": 0.3, ("ph", "nh3"): 1.0}, budget=1.7, rule=BestValue(), leftover=leftover)
+    study = Study(FARM, control=control, context=LAWS, objective=Expectation(), initial=1, seed=1)
+    study.add([{"ph": 7.0, "nh3": 1.0, "value": 1.0}, {"ph": 5.0, "nh3": 2.0, "value": 0.0}])
+    trials = []
+    with pytest.raises(BudgetSpent, match="cheapest" if leftover == "spend" else "does not pay for the chosen"):
+        while True:
+            trials.append(study.ask())
+            study.tell(trials[-1], trials[-1].decision["ph"], context=dict.fromkeys(trials[-1].left, 1.0))
+    assert [trial.cost for trial in trials] == costs
+    with pytest.raises(InvalidInput, match=r"Control\(leftover=\.\.\.\)"):
+        Control({"ph": 1}, leftover="keep")
 
 
 def test_what_is_waiting_is_paid_for():

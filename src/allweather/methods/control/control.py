@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Self
+from typing import Literal, Self, get_args
 
 from allweather._utils.registry import unknown
 from allweather.errors import require, require_number
@@ -15,6 +15,7 @@ from allweather.space import Space
 from allweather.space.variables import Context
 
 Names = str | tuple[str, ...]
+Leftover = Literal["stop", "spend"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,9 @@ class Control:
     """The total budget; unlimited if not given."""
     rule: Rule | None = None
     """How to choose among the sets: the method's rule, or `CostAdaptive()`, if not given."""
+    leftover: Leftover = "stop"
+    """What happens when the rule chooses a set that the rest of the budget does not pay for: the study is over, as in
+    the paper (Sec. 3), or the rest is spent on the sets that it pays for."""
 
     def __post_init__(self) -> None:
         given = self.sets
@@ -50,6 +54,7 @@ class Control:
             require_number(self.budget, "Control(budget=...)", above=0)
         fits = self.rule is None or isinstance(self.rule, Rule)
         require(fits, "Control(rule=...)", "be a rule such as CostAdaptive()", self.rule)
+        require(self.leftover in get_args(Leftover), "Control(leftover=...)", "be 'stop' or 'spend'", self.leftover)
         object.__setattr__(self, "sets", chosen)
 
     @classmethod
@@ -59,6 +64,7 @@ class Control:
         cost: Callable[[tuple[str, ...]], float],
         budget: float | None = None,
         rule: Rule | None = None,
+        leftover: Leftover = "stop",
     ) -> Self:
         """Return all non-empty subsets of the variables, each with the cost that `cost` returns.
 
@@ -70,7 +76,7 @@ class Control:
         listed = isinstance(names, Sequence) and not isinstance(names, str)
         require(listed, "Control.every(names=...)", "be a list of names", names)
         subsets = chain.from_iterable(combinations(names, size) for size in range(1, len(names) + 1))
-        return cls([ControlSet(subset, cost(subset)) for subset in subsets], budget, rule)
+        return cls([ControlSet(subset, cost(subset)) for subset in subsets], budget, rule, leftover)
 
     def on(self, space: Space) -> tuple[ControlSet, ...]:
         """Return the sets, checked against the variables of a space and in their order."""

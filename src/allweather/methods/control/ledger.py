@@ -27,6 +27,8 @@ class Ledger:
     plays: Counter[frozenset[str]]
     lowest: float = 0.0
     """The worst outcome so far, larger being better."""
+    spend: bool = False
+    """Whether the end of the budget is spent on the sets that it pays for, see `Control.leftover`."""
 
     @classmethod
     def of(
@@ -35,12 +37,13 @@ class Ledger:
         budget: float | None,
         played: Iterable[tuple[Iterable[str], float]],
         lowest: float = 0.0,
+        spend: bool = False,
     ) -> Ledger:
         """Build a ledger from the decision and the cost of every trial."""
         listed = list(played)
         spent = sum((exact(cost) for _, cost in listed), Fraction(0))
         plays = Counter(frozenset(variables) for variables, _ in listed)
-        return cls(tuple(sets), None if budget is None else exact(budget), spent, plays, lowest)
+        return cls(tuple(sets), None if budget is None else exact(budget), spent, plays, lowest, spend)
 
     @property
     def left(self) -> Fraction | None:
@@ -56,6 +59,25 @@ class Ledger:
     def step(self) -> int:
         """The number of the coming trial, from 1."""
         return sum(self.plays.values()) + 1
+
+    @property
+    def eligible(self) -> list[ControlSet]:
+        """The sets to choose from: all, or those that can be paid for; raises `BudgetSpent` if none of them can be."""
+        affordable = self.affordable
+        return affordable if self.spend else list(self.sets)
+
+    def check(self, chosen: ControlSet) -> None:
+        """Raise `BudgetSpent` if the remaining budget does not pay for a set.
+
+        Args:
+            chosen: the set of the coming trial.
+        """
+        left = self.left
+        if left is not None and chosen.exact_cost > left:
+            raise BudgetSpent(
+                f"the budget of {_short(self.budget)} does not pay for the chosen {chosen!r}: {_short(self.spent)} in "
+                f"{self.step - 1} plays, {_short(left)} is left; `Control(leftover='spend')` goes on with cheaper sets"
+            )
 
     @property
     def affordable(self) -> list[ControlSet]:

@@ -63,8 +63,8 @@ class Rule(Named, ABC):
     """A rule that chooses the control set of the next trial."""
 
     def eligible(self, ledger: Ledger) -> list[ControlSet]:
-        """Return the sets to consider; by default all that the budget allows."""
-        return ledger.affordable
+        """Return the sets to consider; by default all, or those that can be paid for (`Control.leftover`)."""
+        return ledger.eligible
 
     def choose(self, sides: Sequence[SideBelief], acquisition: Acquisition, ledger: Ledger) -> Offer:
         """Return the next trial: one of the best decisions of each set by the acquisition, a safe one if there is one.
@@ -157,12 +157,12 @@ class Exploring(Rule):
 
     def eligible(self, ledger: Ledger) -> list[ControlSet]:
         """The sets of the cheapest group with plays left, or all."""
-        affordable = ledger.affordable
-        for cost in sorted({each.exact_cost for each in affordable} - {ledger.dearest}):
+        eligible = ledger.eligible
+        for cost in sorted({each.exact_cost for each in eligible} - {ledger.dearest}):
             played = sum(ledger.plays[each.names] for each in ledger.sets if each.exact_cost == cost)
             if played < self.plays_at(cost, ledger.dearest):
-                return [each for each in affordable if each.exact_cost == cost]
-        return affordable
+                return [each for each in eligible if each.exact_cost == cost]
+        return eligible
 
     def pick(self, offers: Sequence[Offer], ledger: Ledger) -> Offer:
         """The best score of those that are eligible."""
