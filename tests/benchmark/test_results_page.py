@@ -53,13 +53,15 @@ def test_simple_regret_is_stored_without_loss():
     rng = np.random.default_rng(1)
     regret = rng.random(40)
     keys = {"problem": "p", "method": "a", "seed": 0, "step": np.arange(1, 41), "spent": np.arange(1, 41) / 4}
-    values = {"simple": np.minimum.accumulate(regret), "cumulative": regret.cumsum(), "optimal": True, "seconds": 1.0}
+    values = {"simple": np.minimum.accumulate(regret), "cumulative": regret.cumsum(), "seconds": 1.0}
+    values |= {"optimal": np.arange(40) > 5, "cost": 0.25, "cheap": np.arange(40) < 8}
     run = pd.DataFrame({**keys, **values})
     (record,) = stored_runs.records("f", run)
     costs = np.linspace(0, 12, 50)
     kept = at_costs(stored_runs.table([record]), costs)["simple"]
     np.testing.assert_allclose(kept, at_costs(run, costs)["simple"], rtol=1e-5)
     assert len(record["spent"]) < 15
+    assert (record["settled"], record["converged"], record["spent_on_cheap"]) == (1.5, True, 2.0)
 
 
 def test_a_longer_run_replaces_a_shorter_one(tmp_path):

@@ -28,9 +28,8 @@ def test_the_bands_are_those_of_the_librarys_posterior():
     chosen, outcomes = rng.integers(schedules.PLACES, size=(1, 7)), rng.standard_normal((1, 7))
     mean, sd, gain = schedules.posteriors(schedules.grid_kernel(), chosen, outcomes, 0.1**2)
     points = torch.from_numpy(places[chosen[0]])[:, None]
-    data = aw.Observations(
-        points, torch.zeros(7, 0, dtype=torch.float64), torch.from_numpy(outcomes[0]), torch.zeros(0, 0)
-    )
+    nothing = torch.zeros(7, 0, dtype=torch.float64)
+    data = aw.Observations.of(points, nothing, torch.from_numpy(outcomes[0]))
     own = aw.GP(lengthscales=schedules.LENGTHSCALE, outputscale=1.0, noise=0.1, mean=0.0).fit(data)
     band = own.field(torch.zeros(1, 0, dtype=torch.float64))(torch.from_numpy(places)[:, None])
     np.testing.assert_allclose(band.mean[:, 0], mean[0], atol=1e-6)

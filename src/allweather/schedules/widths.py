@@ -52,8 +52,8 @@ class SelfNormalisedWidth(Schedule):
 class InformationGainWidth(Schedule):
     """subsets, Thm. 4.1 and 4.4 (Chowdhury and Gopalan 2017): the width for a choice among control sets.
 
-    The paper's width is `B + noise sqrt(2 (gain + 1 + log(events / failure)))`, of the posterior with lambda = 1 + 2 / T
-    in the place of the noise variance; of another posterior it is too small (errata E53). The noise is therefore
+    The paper's width is `B + noise sqrt(2 (gain + 1 + log(events / failure)))` of the posterior with lambda = 1 + 2 / T
+    in the place of the noise variance; for the usual posterior it is too small (errata E53). The noise is therefore
     divided by sqrt(lambda) of the posterior at hand, as in `SelfNormalisedWidth`, and the gain is that of the data.
     The events of the union bound are `sets + 1` (Thm. 4.1; one in Lemma A.4, `sets=0`) or `2 sets` (Thm. 4.4).
 

@@ -137,12 +137,12 @@ def test_the_rest_of_a_budget_may_be_spent_on_cheaper_sets(leftover, costs):
     control = Control({"ph": 0.3, ("ph", "nh3"): 1.0}, budget=1.7, rule=BestValue(), leftover=leftover)
     study = Study(FARM, control=control, context=LAWS, objective=Expectation(), initial=1, seed=1)
     study.add([{"ph": 7.0, "nh3": 1.0, "value": 1.0}, {"ph": 5.0, "nh3": 2.0, "value": 0.0}])
-    trials = []
+    for cost in costs:
+        trial = study.ask()
+        assert trial.cost == cost
+        study.tell(trial, trial.decision["ph"], context=dict.fromkeys(trial.left, 1.0))
     with pytest.raises(BudgetSpent, match="cheapest" if leftover == "spend" else "does not pay for the chosen"):
-        while True:
-            trials.append(study.ask())
-            study.tell(trials[-1], trials[-1].decision["ph"], context=dict.fromkeys(trials[-1].left, 1.0))
-    assert [trial.cost for trial in trials] == costs
+        study.ask()
     with pytest.raises(InvalidInput, match=r"Control\(leftover=\.\.\.\)"):
         Control({"ph": 1}, leftover="keep")
 
