@@ -11,11 +11,12 @@ import pytest
 from tests.processes import kill_group
 from tests.warm import Program, program
 
-from allweather.cli import worker_pool
+from allweather.cli import run as run_module
 from allweather.cli.subprocesses import TrialCommand, environment, parse_answer
 from allweather.engine import outlook
 from allweather.engine.gain import Gain
 from allweather.storage import StorageError
+from allweather.study import worker_pool
 from allweather.trials import Trial
 
 SIMULATION = """
@@ -247,7 +248,7 @@ def test_gains_that_are_none_are_refused(simulated, gain):
 def test_a_gain_that_turns_out_unknown_ends_the_run_with_an_error(simulated, monkeypatch):
     monkeypatch.setattr(outlook.Outlook, "gain", lambda self: Gain(None, None))
     said = simulated("run", command("simulate.py"), "--trials", 9, "--until-gain", 1, code=2).err
-    assert "limit the run with --trials" in said
+    assert "limit the number of trials" in said
     assert simulated("show", "--json").document["states"] == {"complete": 5}
 
 
@@ -286,18 +287,18 @@ def test_decisions_are_data_for_a_shell():
         "0.1",
     )
     answer = TrialCommand('echo "{\\"value\\": $AW_pots}"; echo "$AW_wood" > /dev/null; echo 3')(trial, "kiosk")
-    assert answer.answer == {"value": 3}
+    assert answer.told == {"value": 3}
 
 
 def test_answers():
-    assert parse_answer("3.5").answer == {"value": 3.5}
-    assert parse_answer(json.dumps({"value": [1, 2]})).answer == {"value": [1, 2]}
+    assert parse_answer("3.5").told == {"value": 3.5}
+    assert parse_answer(json.dumps({"value": [1, 2]})).told == {"value": [1, 2]}
     assert "did you mean 'value'" in parse_answer('{"valu": 1}').failure
     for line in ("", "true", "null", '"3"', "[" * 99_999):
-        assert parse_answer(line).answer is None
+        assert parse_answer(line).told is None
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGHUP])
 def test_the_end_of_the_terminal_ends_what_a_run_started(end):
-    with pytest.raises(KeyboardInterrupt), worker_pool._sigterm_as_interrupt():
+    with pytest.raises(KeyboardInterrupt), run_module._sigterm_as_interrupt():
         signal.raise_signal(end)

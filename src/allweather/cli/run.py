@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from allweather._utils.formatting import row
 from allweather.cli.app import FAILED, app, error_console, print_error, print_line
 from allweather.cli.options import SharedOptions, with_study_options
 from allweather.cli.subprocesses import TrialCommand
 from allweather.errors import BudgetSpent, require
 from allweather.trials import Trial
-from allweather.trials.text import fields, outcome
+from allweather.trials.text import fields
 
 if TYPE_CHECKING:
-    from allweather.cli.stopping import GainRule
+    from allweather.study.standing import Standing
+    from allweather.study.worker_pool import Answer
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -53,25 +55,38 @@ def run(
 
     Example: allweather run "python simulate.py" --trials 40 --timeout 600 --retries 1 --workers 4
     """
-    from allweather.cli.stopping import GainRule  # these need torch
-    from allweather.cli.worker_pool import WorkerPool
+    from allweather.study.optimize import interrupted, print_trial, progress_bar  # these need torch
+    from allweather.study.standing import Standing
+    from allweather.study.worker_pool import WorkerPool
 
     study = shared.study()
-    trial_command = _trial_command(command, function, timeout, retries)
-    rule = None if until_gain is None else GainRule(study, until_gain)
+    name, quiet = study.name, shared.as_json
+    trial_command = _trial_command(command, function, timeout, retries, tuple(study.history.outcome_names))
+    standing = Standing(study, until_gain, "run --until-gain")
     waiting = [trial for trial in study.history.trials if pending and trial.state == "pending"]
-    name = study.name
     done: list[Trial] = []
-    with _progress(trials, quiet=shared.as_json) as bar:
-        enough = None if rule is None else rule.reason
-        pool = WorkerPool(study, name, trial_command, workers, _reporter(bar, done), enough)
+    with (
+        progress_bar(trials, error_console, quiet) as bar,
+        ThreadPoolExecutor(workers) as executor,
+        _sigterm_as_interrupt(),
+    ):
+
+        def report(trial: Trial) -> None:
+            done.append(trial)
+            print_trial(bar, standing.line(trial))
+
+        def start(trial: Trial) -> Future[Answer]:
+            return executor.submit(trial_command, trial, name)
+
+        enough = None if quiet and until_gain is None else standing.reason
+        pool = WorkerPool(study, start, trial_command.stop, workers, report, enough)
         try:
             pool.run(trials, waiting)
         except KeyboardInterrupt:
             bar.stop()
-            print_error(_interrupted(pool.unfinished))
+            print_error(interrupted(pool.unfinished, "`run --pending`"))
             raise typer.Exit(INTERRUPTED) from None
-    _print_result(shared, name, done, pool.stopped, rule)
+    _print_result(shared, name, done, pool.stopped, standing)
     if done and all(trial.state == "failed" for trial in done):
         print_error(f"{name}: every trial failed")
         raise typer.Exit(FAILED)
@@ -79,10 +94,10 @@ def run(
         raise BudgetSpent(f"{name}: the remaining budget does not cover another trial")
 
 
-def _print_result(shared: SharedOptions, name: str, done: list[Trial], stopped: str, rule: GainRule | None) -> None:
+def _print_result(shared: SharedOptions, name: str, done: list[Trial], stopped: str, standing: Standing) -> None:
     states = Counter(trial.state for trial in done)
     counts = ", ".join(f"{count} {state}" for state, count in states.items()) or "no trials carried out"
-    possible = None if rule is None else rule.possible
+    possible = None if standing.until_gain is None else standing.possible
     document = {
         "trials": [fields(trial) for trial in done],
         "states": dict(states),
@@ -94,57 +109,39 @@ def _print_result(shared: SharedOptions, name: str, done: list[Trial], stopped: 
         print_line(f"{name}: {counts}")
         if stopped:
             print_line(f"Stopped. {stopped}")
-        elif rule is not None:
+        elif standing.until_gain is not None:
             now = "is not known yet" if possible is None else f"was {possible:.4g} at last"
-            print_line(f"Not stopped early: the possible gain {now}; --until-gain is {rule.limit:g}.")
+            print_line(f"Not stopped early: the possible gain {now}; --until-gain is {standing.until_gain:g}.")
 
     shared.print(document, print_text)
 
 
-def _trial_command(command: str | None, function: str | None, timeout: float | None, retries: int) -> TrialCommand:
+def _trial_command(
+    command: str | None, function: str | None, timeout: float | None, retries: int, outcomes: tuple[str, ...]
+) -> TrialCommand:
     one = (command is None) != (function is None)
     require(one, "run", "have either a command or --function", "both" if command else "neither")
     require(command is None or bool(command.strip("\0 \t\n")), "run", "have a command that is not empty", command)
     require(timeout is None or math.isfinite(timeout), "run --timeout", "be a finite number of seconds", timeout)
     if function is not None:
-        return TrialCommand.function(function, timeout, retries)
-    return TrialCommand(command or "", timeout, retries)
-
-
-def _reporter(bar: Progress, done: list[Trial]) -> Callable[[Trial, str], None]:
-    """Return a function that collects finished trials and prints them above the progress bar."""
-
-    def report(trial: Trial, failure: str) -> None:
-        done.append(trial)
-        if not bar.disable:
-            bar.console.print(_line(trial, failure), markup=False, highlight=False, soft_wrap=True)
-        bar.advance(bar.task_ids[0])
-
-    return report
-
-
-def _line(trial: Trial, failure: str) -> str:
-    reason = f" ({failure})" if failure else ""
-    return f"trial {trial.number} is {trial.state}: {row(trial.decision)} gave {outcome(trial)}{reason}"
-
-
-def _interrupted(unfinished: list[int]) -> str:
-    if not unfinished:
-        return "Stopped; all results are stored."
-    listed = ", ".join(map(str, sorted(unfinished)))
-    return f"Stopped; all results are stored. Pending: {listed}; `run --pending` carries them out first."
+        return TrialCommand.function(function, timeout, retries, outcomes)
+    return TrialCommand(command or "", timeout, retries, outcomes)
 
 
 @contextmanager
-def _progress(total: int, quiet: bool) -> Iterator[Progress]:
-    columns = (
-        TextColumn("trials"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=error_console, disable=quiet) as bar:
-        bar.add_task("trials", total=total)
-        yield bar
+def _sigterm_as_interrupt() -> Iterator[None]:
+    """Treat SIGTERM, and the end of the terminal, like Ctrl-C, so that no command is left running."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    signals = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    before = [signal.signal(each, interrupt) for each in signals]
+    try:
+        yield
+    finally:
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)

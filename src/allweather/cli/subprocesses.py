@@ -10,17 +10,17 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from allweather._utils.formatting import clean
-from allweather._utils.registry import unknown
-from allweather.errors import InvalidInput, is_number, require
+from allweather.errors import InvalidInput, require
+from allweather.study.worker_pool import Answer, NotCarriedOut, read_answer
 from allweather.trials import Trial
 
 MAX_KEPT_OUTPUT = 64_000
 """Bytes at the end of a command's output that are read."""
-ANSWER_KEYS = ("value", "context", "decision", "failed")
 NOT_FOUND = (126, 127, 9009)
 """Exit codes of a shell that found no such command; the last is that of Windows."""
 CHILD = """
@@ -39,19 +39,6 @@ if len(sys.argv) == 2:
 """Calls a Python function in a process of its own, so that it can be stopped like a command."""
 
 
-class CommandResult(NamedTuple):
-    """The result of a command for one trial."""
-
-    answer: dict[str, Any] | None
-    """The arguments of `Study.tell`; None if every attempt failed."""
-    failure: str = ""
-    """Why the last attempt failed."""
-
-
-class CommandNotFound(InvalidInput):
-    """The command cannot be run at all, so no trial has failed."""
-
-
 @dataclass(frozen=True, eq=False)
 class TrialCommand:
     """A command that is run for every trial, with a timeout and retries."""
@@ -62,18 +49,23 @@ class TrialCommand:
     """Seconds per attempt."""
     retries: int = 0
     """Further attempts after one that failed."""
+    outcomes: tuple[str, ...] = ()
+    """The names of the study's outcomes, where it has several."""
     _running: set[subprocess.Popen[bytes]] = field(default_factory=set, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _stopped: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @classmethod
-    def function(cls, name: str, timeout: float | None = None, retries: int = 0) -> TrialCommand:
+    def function(
+        cls, name: str, timeout: float | None = None, retries: int = 0, outcomes: tuple[str, ...] = ()
+    ) -> TrialCommand:
         """Return the command that calls a Python function.
 
         Args:
             name: `module:name` of a function that takes a decision, and perhaps a context; it must be importable.
             timeout: seconds per attempt.
             retries: further attempts after one that failed.
+            outcomes: the names of the study's outcomes, where it has several.
         """
         matches = re.fullmatch(r"\w+(\.\w+)*:\w+", name) is not None
         require(matches, "--function", "be module:name", name)
@@ -81,19 +73,19 @@ class TrialCommand:
         checked = subprocess.run([*arguments, "check"], capture_output=True, text=True, check=False)
         if checked.returncode:
             raise InvalidInput(f"cannot be imported: {_last_line(checked.stderr)}", where=f"--function {name}")
-        return cls(arguments, timeout, retries)
+        return cls(arguments, timeout, retries, outcomes)
 
-    def __call__(self, trial: Trial, study: str) -> CommandResult:
+    def __call__(self, trial: Trial, study: str) -> Answer:
         """Run the command for a trial, again after a failure if retries are left.
 
         Args:
             trial: the trial to carry out.
             study: name of the study, for the command's input and environment.
         """
-        result = CommandResult(None)
+        result = Answer(None)
         for _ in range(self.retries + 1):
             result = self._attempt(trial, study)
-            if result.answer is not None or self._stopped.is_set():
+            if result.told is not None or self._stopped.is_set():
                 break
         return result
 
@@ -104,23 +96,24 @@ class TrialCommand:
             for process in self._running:
                 _kill(process)
 
-    def _attempt(self, trial: Trial, study: str) -> CommandResult:
+    def _attempt(self, trial: Trial, study: str) -> Answer:
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             process = self._start(trial, study, output, errors)
             try:
                 process.communicate(_input(trial, study), self.timeout)
             except subprocess.TimeoutExpired:
-                return CommandResult(None, f"took longer than {self.timeout:g} s")
+                return Answer(None, f"took longer than {self.timeout:g} s")
             finally:
                 _kill(process)
                 process.wait()
                 with self._lock:
                     self._running.discard(process)
             if process.returncode in NOT_FOUND and isinstance(self.command, str):
-                raise CommandNotFound(f"the command cannot be run: {_last_line(_tail(errors))}")
+                problem = f"the command cannot be run: {_last_line(_tail(errors))}"
+                raise NotCarriedOut(problem, remedy="`run --pending` carries out pending trials first")
             if process.returncode:
-                return CommandResult(None, f"exit code {process.returncode}: {_last_line(_tail(errors))}")
-            return parse_answer(_last_line(_tail(output)))
+                return Answer(None, f"exit code {process.returncode}: {_last_line(_tail(errors))}")
+            return parse_answer(_last_line(_tail(output)), self.outcomes)
 
     def _start(self, trial: Trial, study: str, output: IO[bytes], errors: IO[bytes]) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
@@ -139,11 +132,15 @@ class TrialCommand:
         return process
 
 
-def parse_answer(line: str) -> CommandResult:
-    """Parse the last line of a command's output: a number, or a JSON object with the arguments of `tell`.
+def parse_answer(line: str, outcomes: Sequence[str] = ()) -> Answer:
+    """Parse the last line of a command's output: a number, outcomes by name, or the arguments of `tell` as JSON.
+
+    Args:
+        line: the last line.
+        outcomes: the names of several outcomes; empty where there is one.
 
     Example:
-        >>> parse_answer('{"value": 3.5, "context": {"demand": 31}}').answer
+        >>> parse_answer('{"value": 3.5, "context": {"demand": 31}}').told
         {'value': 3.5, 'context': {'demand': 31}}
         >>> parse_answer("done").failure
         'the last line of the output is not JSON: done'
@@ -151,15 +148,8 @@ def parse_answer(line: str) -> CommandResult:
     try:
         found = json.loads(line, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        return CommandResult(None, f"the last line of the output is not JSON: {clean(line[:100])}")
-    if is_number(found):
-        found = {"value": found}
-    if not isinstance(found, dict):
-        return CommandResult(None, f"the last line of the output is no number and no object: {clean(line[:100])}")
-    for key in found:
-        if key not in ANSWER_KEYS:
-            return CommandResult(None, str(unknown("the command's output", key[:100], ANSWER_KEYS)))
-    return CommandResult(found)
+        return Answer(None, f"the last line of the output is not JSON: {clean(line[:100])}")
+    return read_answer(found, outcomes, "the command's output")
 
 
 def _refuse(constant: str) -> None:

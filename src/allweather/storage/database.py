@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -28,11 +29,13 @@ from allweather.storage.sqlite import (
     rights_of,
     writing_engine,
 )
-from allweather.storage.turns import locked, take_turn
+from allweather.storage.turns import claimed, locked, take_turn
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 727_407
 """Of all advisory locks in a PostgreSQL database, ours have this first number."""
+CLAIM_LOCK = LOCK + 1
+"""The first number of those that claim the trials of a run."""
 QUEUED, LOCK_NOT_AVAILABLE = 1.0, "55P03"
 """Seconds in PostgreSQL's queue for a turn before looking at who holds it, and what the server says after them."""
 
@@ -120,6 +123,28 @@ class Database:
         finally:
             with suppress(SQLAlchemyError):
                 connection.close()
+
+    def claim(self, study: int, run: str) -> Callable[[], None] | None:
+        """Claim the trials of a run; a worker that dies, or loses its connection, releases them.
+
+        Args:
+            study: whose trials they are.
+            run: identifies the run.
+
+        Returns:
+            What releases them, or None if another worker has them.
+        """
+        number = zlib.crc32(f"{study} {run}".encode())
+        if self._file is not None:
+            self._require_same_file()
+            return claimed(Path(f"{self._file}.{number:08x}.run"))
+        with self._translated():
+            connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            signed = number - 2**32 if number >= 2**31 else number
+            if connection.execute(sa.select(sa.func.pg_try_advisory_lock(CLAIM_LOCK, signed))).scalar():
+                return connection.close
+            connection.close()
+        return None
 
     def now(self, connection: Connection) -> float:
         """The time by the database's clock, in seconds since 1970: SQLite's is this machine's."""

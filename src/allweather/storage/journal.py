@@ -7,7 +7,7 @@ import os
 import shlex
 import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from difflib import get_close_matches
@@ -192,6 +192,17 @@ class Journal:
         """Hold the turn to decide: workers take turns, so that none computes in vain; a dead worker loses its turn."""
         with self._database.turn(self._study):
             yield
+
+    def claim(self, run: str) -> Callable[[], None] | None:
+        """Claim the trials of a run until they are released or this process ends.
+
+        Args:
+            run: identifies the run.
+
+        Returns:
+            What releases them, or None if another call has them.
+        """
+        return self._database.claim(self._study, run)
 
     def now(self) -> float:
         """The time by the database's clock, in seconds since 1970."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -19,6 +19,7 @@ class MemoryJournal:
     def __init__(self, name: str = "study", spec: dict[str, Any] | None = None) -> None:
         self.name, self.spec, self.key = name, spec or {}, uuid.uuid4().hex
         self._events: list[Event] = []
+        self._claims: set[str] = set()
 
     def read(self, after: int = 0, trial: int | None = None, kind: str | None = None) -> list[Event]:
         """The events since number `after`; only those about a trial or of a kind, if one is given."""
@@ -36,6 +37,13 @@ class MemoryJournal:
     def turn(self) -> Iterator[None]:
         """A context without waiting: there is only one worker."""
         yield
+
+    def claim(self, run: str) -> Callable[[], None] | None:
+        """Claim the trials of a run; return what releases them, or None if another call has them."""
+        if run in self._claims:
+            return None
+        self._claims.add(run)
+        return lambda: self._claims.discard(run)
 
     def now(self) -> float:
         """The time, in seconds since 1970."""

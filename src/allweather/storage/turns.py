@@ -112,6 +112,40 @@ def locked(path: Path, rights: int = 0o600) -> Iterator[bool]:
         yield held
 
 
+def claimed(path: Path) -> Callable[[], None] | None:
+    """Hold the lock of a file until it is released or this process ends, unless another process or thread does.
+
+    Args:
+        path: the file, which is created if there is none and deleted by its release.
+
+    Returns:
+        What releases the lock; None where it is held.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release = claimed(Path(folder) / "study.run")
+        ...     again = claimed(Path(folder) / "study.run")
+        ...     release()
+        >>> again is None
+        True
+    """
+    lock = FileLock(path, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return None
+    except OSError as error:
+        message = f"{path}: cannot be locked ({error}); make the folder of the database writable"
+        raise StorageError(message) from error
+
+    def release() -> None:
+        path.unlink(missing_ok=True)
+        lock.release()
+
+    return release
+
+
 def _write_holder(descriptor: int) -> None:
     os.ftruncate(descriptor, 0)
     os.lseek(descriptor, 0, os.SEEK_SET)

@@ -163,6 +163,7 @@ class StudyLog:
         decision: Row | None = None,
         failed: Failed = False,
         occasion: Any = None,
+        reason: str | None = None,
     ) -> Trial:
         """Report the result of a trial, and return its new state; what is not known yet may be told later.
 
@@ -179,6 +180,7 @@ class StudyLog:
             failed: whether there will be no outcome; `ask` then avoids such decisions, `recommend` ignores the trial.
                 Of several outcomes, the names of those that failed.
             occasion: a name or date that trials with the same context share, such as the runs of one day.
+            reason: why it failed, in words.
 
         Example:
             >>> from allweather import Context, Real, Space, Study
@@ -186,7 +188,7 @@ class StudyLog:
             >>> study.tell(study.ask(), 1.4, sd=0.1, context={"demand": 0.3}).sds
             (0.1,)
         """
-        return self._writes.tell(trial, self._validator.told(value, context, decision, failed, sd, occasion))
+        return self._writes.tell(trial, self._validator.told(value, context, decision, failed, sd, occasion, reason))
 
     def correct(
         self,

@@ -226,17 +226,72 @@ class Study(StudyLog):
         """
         require_count(1 if n is None else n, "Study.ask(n=...)", low=1)
         require(isinstance(same_context, bool), "Study.ask(same_context=...)", "be True or False", same_context)
+        trials = self._ask(n or 1, context, forecast, same_context)
+        return trials[0] if n is None else trials
+
+    def _ask(
+        self,
+        n: int = 1,
+        context: Row | None = None,
+        forecast: ContextModel | None = None,
+        same_context: bool = False,
+        run: str = "",
+    ) -> list[Trial]:
         _ = self._situation(self._writes.replayed, context, forecast, "Study.ask")
 
         def choose(history: History) -> list[Event]:  # all are written, or none if something goes wrong
             engine = self._engine_at(history)
             situation = self._situation(history, context, forecast, "Study.ask")
-            trials = engine.propose(history, n or 1, situation, same_context)
-            return [Event.asked(trial) for trial in trials]
+            trials = engine.propose(history, n, situation, same_context)
+            return [Event.asked(replace(trial, run=run)) for trial in trials]
 
         with self._computing():
-            trials = self._writes.decide(choose)
-        return trials[0] if n is None else trials
+            return self._writes.decide(choose)
+
+    def optimize(
+        self,
+        function: Callable[..., Any],
+        trials: int = 40,
+        *,
+        workers: int = 1,
+        until_gain: float | None = None,
+        timeout: float | None = None,
+        retries: int = 0,
+        callback: Callable[[Study, Trial], Any] | None = None,
+        progress: bool = True,
+    ) -> list[Trial]:
+        """Carry out trials with a function, and return them in the order in which they ended.
+
+        The function takes the decision, or the decision and the context where that is known or chosen, as
+        dictionaries. It returns a number, a dictionary of several outcomes, or `{"value": ..., "context": ...}`. An
+        exception is a failed trial, and so is a result that is not finite.
+
+        An interrupted call loses nothing of a stored study. Trials that were running then are carried out first by the
+        next call; those that were told are not carried out again.
+
+        Args:
+            function: carries out a trial.
+            trials: how many, at most; those that an interrupted call left are among them.
+            workers: trials at the same time: in threads, or in workers of the backend that is set with
+                `joblib.parallel_config("loky")` (processes), `"dask"`, `"ray"` and so on.
+            until_gain: stop earlier, when no decision is better by more than this with 95% probability.
+            timeout: seconds per attempt. A call that takes longer is not stopped, but its result is ignored.
+            retries: further attempts after one that failed.
+            callback: called with the study and each trial after it was told.
+            progress: whether to print a line for each trial, and a progress bar, on standard error.
+
+        Example:
+            >>> from allweather import Context, Real, Uniform
+            >>> study = Study(Space(order=Real(0, 1), demand=Context(0, 1)), context=Uniform(), simulator=True, seed=7)
+            >>> def profit(decision, context):
+            ...     return 9 * min(decision["order"], context["demand"]) - 5 * decision["order"]
+            >>> [trial.state for trial in study.optimize(profit, trials=3, workers=2, progress=False)]
+            ['complete', 'complete', 'complete']
+        """
+        from allweather.study.optimize import Settings, optimize  # here, since it needs rich and joblib
+
+        settings = Settings(trials, workers, until_gain, timeout, retries)
+        return optimize(self, function, settings, callback, progress)
 
     def recommend(
         self,

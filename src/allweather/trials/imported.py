@@ -80,6 +80,7 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
     if "results" in data:
         _check_results(decode_results(data["results"]), validator)
     occasion_name(data.get("occasion"), "occasion")
+    require(isinstance(data.get("reason", ""), str), "reason", "be a text", data.get("reason"))
     for name in ("failed", "withdrawn"):
         require(isinstance(data.get(name, False), bool), name, "be true or false", data.get(name))
     trials[place] = apply_event(trial, event)
@@ -97,6 +98,8 @@ def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
     require(named, "results", f"be those of {list(validator.outcomes) or 'one outcome'}", list(trial.results or ()))
     _check_results(trial.results or {}, validator)
     occasion_name(trial.occasion, "occasion")
+    for name, text in (("reason", trial.reason), ("run", trial.run)):
+        require(isinstance(text, str), name, "be a text", text)
     paid = trial.cost is None or (is_number(trial.cost) and math.isfinite(trial.cost) and trial.cost >= 0)
     require(paid, "cost", "be a number of at least 0", trial.cost)
     if trial.fitted is not None:

@@ -73,6 +73,7 @@ def apply_event(trial: Trial, event: Event) -> Trial:
             data.get("occasion"),
             data.get("partial"),
             decode_results(data.get("results", {})),
+            str(data.get("reason", "")),
         )
     if event.kind == "expired":
         return replace(trial, expired=True)
@@ -84,6 +85,8 @@ def apply_event(trial: Trial, event: Event) -> Trial:
         known, changed = trial.results or {}, decode_results(data["results"])
         new["results"] = {**known, **{name: replace(each, fitted=known[name].fitted) for name, each in changed.items()}}
         new["failed"] = all(each.failed for each in new["results"].values())
+    if not new.get("failed", True):
+        new["reason"] = ""
     return replace(trial, **new)
 
 
@@ -110,7 +113,9 @@ def events_of(trials: Sequence[Trial]) -> list[Event]:
         resolved = {name: each for name, each in (trial.results or {}).items() if each.resolved}
         answered = bool(trial.values) or trial.failed or bool(resolved)
         context = None if answered else trial.context
-        plan = replace(trial, values=(), sds=(), failed=False, expired=False, withdrawn=False, context=context)
+        plan = replace(
+            trial, values=(), sds=(), failed=False, expired=False, withdrawn=False, context=context, reason=""
+        )
         if trial.results is not None:
             waiting = {name: Result(fitted=each.fitted) for name, each in trial.results.items()}
             plan = replace(plan, results=waiting)
@@ -120,6 +125,7 @@ def events_of(trials: Sequence[Trial]) -> list[Event]:
         if answered:
             told = {"context": None if trial.context is None else dict(trial.context), "values": list(trial.values)}
             further: dict[str, Any] = {"sds": list(trial.sds)} if trial.sds else {}
+            further |= {"reason": trial.reason} if trial.reason else {}
             if resolved:
                 without_fits = {name: replace(each, fitted=None) for name, each in resolved.items()}
                 further["results"] = encode_results(without_fits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from allweather.errors import InvalidInput, name_mismatch, require, shown
@@ -29,7 +29,7 @@ class Result:
     """Standard errors, one each, None where not known; empty where none is known."""
     failed: bool = False
     """Whether there will be no value."""
-    fitted: Hyperparameters | None = None
+    fitted: Hyperparameters | None = field(default=None, repr=False)
     """The hyperparameters of the outcome's surrogate when the trial was asked for."""
 
     @property

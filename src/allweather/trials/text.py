@@ -37,6 +37,7 @@ def fields(trial: Trial) -> dict[str, Any]:
         said["results"] = encode_results({name: replace(each, fitted=None) for name, each in trial.results.items()})
     said |= {} if trial.occasion is None else {"occasion": trial.occasion}
     said |= {} if trial.partial is None else {"partial": dict(trial.partial)}
+    said |= {"reason": trial.reason} if trial.reason else {}
     return said if trial.cost is None else {**said, "left": list(data["left"]), "cost": trial.cost}
 
 

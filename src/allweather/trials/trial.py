@@ -77,6 +77,10 @@ class Trial:
     """The part of the context that is known, until all of it is."""
     results: Results | None = None
     """With several outcomes: what is known of each; `values` is empty then."""
+    reason: str = field(default="", repr=False)
+    """Why it failed, where that was told."""
+    run: str = field(default="", repr=False, compare=False)
+    """Identifies the call of `Study.optimize` that carries it out."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "decision", Frozen(self.decision))
@@ -135,6 +139,7 @@ class Trial:
         occasion: str | None = None,
         partial: Row | None = None,
         results: Results | None = None,
+        reason: str = "",
     ) -> Trial:
         """Return this trial with what was told; what was told before stays."""
         where = f"Study.tell(trial={self.number})"
@@ -163,6 +168,7 @@ class Trial:
             sds=sds or self.sds,
             occasion=occasion or self.occasion,
             partial=self._partial(context, partial),
+            reason=reason or self.reason,
         )
 
     def _partial(self, context: Row | None, partial: Row | None) -> Row | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from allweather._utils.formatting import clean
 from allweather.errors import InvalidInput, require
 from allweather.space import Box, Space
 from allweather.trials.changes import Change, space_since
@@ -22,6 +23,8 @@ Say = Callable[[Trial], Event]
 Choose = Callable[[History], list[Event]]
 MAX_ROWS_PER_EVENT, MAX_PART_CHARACTERS = 1000, 500_000
 """Rows of past data in one event, and characters of them as JSON; a longer or wider table makes several."""
+MAX_REASON_CHARACTERS = 1000
+"""Characters that are kept of why a trial failed."""
 Values = float | Sequence[float] | Mapping[str, Any] | None
 
 
@@ -50,10 +53,12 @@ class Validator:
         failed: Failed,
         sd: Any = None,
         occasion: Any = None,
+        reason: Any = None,
     ) -> Say:
         """Check an outcome and its standard error, a context, the decision that was really made, or a failure."""
+        why = _reason(reason, failed)
         if self.outcomes:
-            return self._told_outcomes(value, context, decision, failed, sd, occasion)
+            return self._told_outcomes(value, context, decision, failed, sd, occasion, why)
         values = reported_outcomes(value, "Study.tell(value=...)")
         sds = standard_errors(sd, values, "Study.tell(sd=...)")
         shared = occasion_name(occasion, "Study.tell(occasion=...)")
@@ -62,7 +67,7 @@ class Validator:
         said = bool(values) or failed or context is not None or decision is not None or shared is not None
         require(said, "Study.tell(...)", "tell a value, a context, a decision or a failure", "nothing")
         require(not (values and failed), "Study.tell(value=..., failed=True)", "be one or the other", value)
-        further = _further(sds, shared)
+        further = {**_further(sds, shared), **why}
 
         def say(trial: Trial) -> Event:
             checked = self._checked(trial, context, decision)
@@ -73,7 +78,14 @@ class Validator:
         return say
 
     def _told_outcomes(
-        self, value: Any, context: Row | None, decision: Row | None, failed: Failed, sd: Any, occasion: Any
+        self,
+        value: Any,
+        context: Row | None,
+        decision: Row | None,
+        failed: Failed,
+        sd: Any,
+        occasion: Any,
+        why: Mapping[str, str],
     ) -> Say:
         """Check what is told of some of several outcomes; `failed=True` is about all that have no value."""
         told = reported_results(self.outcomes, value, sd, failed, "Study.tell")
@@ -90,7 +102,7 @@ class Validator:
                 known = trial.results or {}
                 results |= {name: Result(failed=True) for name in known if name not in told and not known[name].values}
             payload = {**checked, "values": [], "failed": False, "results": encode_results(results)}
-            return Event("told", {**payload, **_further((), shared)}, trial.number)
+            return Event("told", {**payload, **_further((), shared), **why}, trial.number)
 
         return say
 
@@ -260,6 +272,16 @@ def partly(context: Row, box: Box) -> Row:
     part = Box(box.role, tuple((name, variable) for name, variable in box.items() if name in context))
     part.check(context)
     return {name: context[name] for name in part}
+
+
+def _reason(reason: Any, failed: Failed) -> dict[str, str]:
+    """What an event says of why a trial failed."""
+    if reason is None:
+        return {}
+    where = "Study.tell(reason=...)"
+    require(isinstance(reason, str), where, "be a text", reason)
+    require(failed is not False, where, "be told with a failure", reason)
+    return {"reason": clean(reason)[:MAX_REASON_CHARACTERS]}
 
 
 def _further(sds: Sequence[float | None], occasion: str | None) -> dict[str, Any]:
