@@ -1,21 +1,28 @@
 """Runs of the papers' figures, stored in `benchmarks/results/papers`: what `docs/results.md` is written from.
 
-The items are ordered by what they tell per second. A run that is stored is not repeated, and a run that was stopped is
-resumed from its journal, so the command can be stopped at any time: `python -m benchmarks papers --hours 2`.
+The items are run in their order, seed by seed. A run that is stored is not repeated, and a run that was stopped is
+resumed from its journal, so the command can be stopped at any time:
+`python -m benchmarks papers --minutes 90 --workers 2 --figure kde`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import joblib
+import torch
 
 from allweather.benchmark import Campaign, Run, execute
 from allweather.benchmark.figures import Figure
 from allweather.benchmark.papers import CATALOGUE
 from allweather.benchmark.reproduce import select_campaigns
+from allweather.benchmark.runner import prepare
+from allweather.errors import InvalidInput, MissingData
 from benchmarks import published_code, stored_runs
 
 JOURNALS = Path("reproductions") / "papers"
@@ -55,38 +62,25 @@ def _figure(name: str) -> Figure:
     return found
 
 
-_PAIR = ("ackley", "modified-branin")
-_KDE = (*_PAIR, "newsvendor", "portfolio-normal")
-_UCB = ("TS-BOCU", "UCB-BOCU-2", "UCB-SO", "UCB-RO", "Random")
-_HARTMANN = tuple(f"hartmann3-subsets, {level}, 0.04" for level in ("moderate", "cheap", "expensive"))
-_SUBSETS = ("etc-50", "etc-100", "etc-ada", "ucb-psq", "ts-psq")
-_PLANAR = ("branin", "six-hump-camel")
 ITEMS: tuple[Item, ...] = (
-    Item(published_code.NAME, ("hartmann3", "gp-sample"), seeds=2),
-    Item("wasserstein-fig3", _PAIR, ("erbo", "wdrbo", "gp-ucb", "sbo-kde"), iterations=30),
-    Item("kde-fig1", _KDE, ("sbo-kde", "drbo-kde", "gp-ucb", "stableopt"), iterations=30),
-    Item("wasserstein-fig1", methods=("WDRBO", "ERBO")),
-    Item("phi-fig3", _PLANAR, ("drbo-chi2", "drbo-tv", "stableopt", "gp-ucb", "random"), iterations=30),
-    Item("subsets-fig2", _HARTMANN[::2], _SUBSETS),
-    Item("subsets-fig2", _HARTMANN, _SUBSETS, seeds=5),
-    Item("bocu-fig2", ("hartmann3", "plant-ph"), _UCB, seeds=3, iterations=100),
-    Item("phi-fig3", _PLANAR, iterations=30),
-    Item("wasserstein-fig3", _PAIR, seeds=5, iterations=30),
-    Item("subsets-fig2", _HARTMANN),
-    Item("bocu-fig2", ("hartmann3", "plant-ph"), _UCB, iterations=100),
-    Item("kde-fig1", _KDE, iterations=60),
     Item(published_code.NAME),
-    Item("wasserstein-fig3", _PAIR),
-    Item("bocu-fig2", ("hartmann3", "plant-ph"), _UCB, seeds=5, iterations=400),
-    Item("phi-fig3"),
-    Item("kde-fig1", iterations=90),
-    Item("wasserstein-fig3"),
-    Item("bocu-fig2", ("hartmann3", "plant-ph")),
-    Item("subsets-fig2"),
     Item("kde-fig1"),
+    Item("kde-table1"),
+    Item("wasserstein-fig3"),
+    Item("wasserstein-fig1"),
+    Item("phi-fig3"),
+    Item("phi-fig4"),
+    Item("phi-fig5"),
+    Item("phi-fig1"),
+    Item("phi-fig7"),
+    Item("subsets-fig2"),
+    Item("subsets-fig3"),
     Item("bocu-fig2"),
+    Item("bocu-fig3"),
+    Item("kde-fig2"),
+    Item("subsets-kg"),
 )
-"""In the order in which they are run; later items contain earlier ones at the size of the paper."""
+"""In the order in which they are run, at the size of the paper."""
 
 
 def missing(
@@ -109,24 +103,88 @@ def missing(
                 yield item.stored, folder, run
 
 
+def tasks(wanted: Iterable[tuple[str, Path, Run]], end: float) -> Iterator[tuple[str, Path, Run]]:
+    """Yield runs until a time, each after the optimum of its problem was found; without those whose data are missing.
+
+    Args:
+        wanted: where the runs are stored, their folder, and the run.
+        end: of `time.monotonic`.
+    """
+    prepared: dict[tuple[str, str], bool] = {}
+    for name, folder, run in wanted:
+        if time.monotonic() > end:
+            return
+        key = (name, run.optimum_key)
+        if key not in prepared:
+            try:
+                prepare(run, folder)
+                prepared[key] = True
+            except MissingData as error:
+                prepared[key] = False
+                print(f"{name}: {run.labels['problem']} is left out: {error}", flush=True)
+        if prepared[key]:
+            yield name, folder, run
+
+
+def execute_one(name: str, folder: Path, run: Run) -> tuple[str, Run, list[stored_runs.Record]]:
+    """Execute a run on one thread, and return it with its records.
+
+    Args:
+        name: of the figure under which it is stored.
+        folder: of its journal.
+        run: what to run.
+    """
+    torch.set_num_threads(1)
+    return name, run, stored_runs.records(name, execute(run, folder))
+
+
 def main(arguments: Sequence[str] = ()) -> None:
     """Run what is missing."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks papers", description=__doc__)
     parser.add_argument("--results", type=Path, default=stored_runs.FOLDER, help="folder of the stored runs")
     parser.add_argument("--journals", type=Path, default=JOURNALS, help="folder of journals and optima")
     parser.add_argument("--hours", type=float, default=float("inf"), help="no run is started after this time")
-    parser.add_argument("--figure", action="append", help="only this figure (repeatable)")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="the same in minutes")
+    parser.add_argument("--workers", type=int, default=1, help="processes, of one thread each")
+    parser.add_argument("--nice", type=int, default=10, help="added to the niceness of the processes")
+    parser.add_argument("--figure", action="append", help="only this figure (repeatable), or all of a paper: kde")
+    parser.add_argument("--problem", action="append", help="only this problem (repeatable)")
+    parser.add_argument("--method", action="append", help="only this method (repeatable)")
+    parser.add_argument("--seeds", type=int, help="only the first seeds")
+    parser.add_argument("--iterations", type=int, help="of each run; default: as in the paper")
     parser.add_argument("--list", action="store_true", help="count the missing runs and do nothing")
     chosen = parser.parse_args(arguments)
-    items = [item for item in ITEMS if chosen.figure is None or item.figure in chosen.figure]
+    items = _restricted(chosen.figure, chosen.problem, chosen.method, chosen.seeds, chosen.iterations)
     if chosen.list:
         for item in items:
             print(item, sum(1 for _ in missing([item], chosen.results)))
         return
-    end = time.monotonic() + 3600 * chosen.hours
-    for name, folder, run in missing(items, chosen.results, chosen.journals):
-        if time.monotonic() > end:
-            break
-        found = stored_runs.records(name, execute(run, folder))
+    os.nice(chosen.nice)
+    end = time.monotonic() + min(3600 * chosen.hours, 60 * chosen.minutes)
+    wanted = tasks(missing(items, chosen.results, chosen.journals), end)  # type: ignore[arg-type]
+    jobs = (joblib.delayed(execute_one)(*task) for task in wanted)
+    parallel = joblib.Parallel(n_jobs=chosen.workers, return_as="generator_unordered", pre_dispatch="n_jobs")
+    for name, run, found in parallel(jobs):
         stored_runs.append(chosen.results, found)
         print(name, run.key, f"{found[0]['cpu_s']:.1f} s", flush=True)
+
+
+def _restricted(
+    figures: Sequence[str] | None,
+    problems: Sequence[str] | None,
+    methods: Sequence[str] | None,
+    seeds: int | None,
+    iterations: int | None,
+) -> list[Item]:
+    """The items of some figures, with some of their runs; figures that have none of these are left out."""
+    kept = []
+    for item in ITEMS:
+        if figures is not None and not {item.figure, item.figure.split("-")[0]} & set(figures):
+            continue
+        chosen = Item(item.figure, problems and tuple(problems), methods and tuple(methods), seeds, iterations)
+        try:
+            chosen.campaigns()
+        except InvalidInput:
+            continue
+        kept.append(chosen)
+    return kept

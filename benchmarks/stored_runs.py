@@ -11,13 +11,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import allweather as aw
 from allweather.benchmark import settled
 
 FOLDER = Path(__file__).parent / "results" / "papers"
-STEPS = (1, 2, 5, 10, 15, 16, 20, 30, 40, 50, 60, 75, 100, 125, 150, 175, *range(200, 1001, 50))
+STEPS = (1, 2, 5, 10, 15, 16, 20, 30, 40, 50, 60, 75, 90, 100, 125, 150, 175, *range(200, 1001, 50))
 """At which the cumulative regret is stored; also at the last step and half of it."""
 BY_COST = ("spent", "simple", "cumulative", "plays", "settled", "converged", "spent_on_cheap")
 """What results of a campaign with control sets have of a stored run; all but the first two are of the whole run."""
@@ -26,13 +27,15 @@ Record = dict[str, Any]
 
 @cache
 def origin() -> dict[str, str]:
-    """Version, commit, machine and date of the runs that are made now."""
-    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=10", "HEAD"]
-    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    """Version, commit, machine and date of the runs that are made now.
+
+    The commit is the last that is in the shared repository: one of a clone may be rewritten before it gets there.
+    """
+    commit = _git("merge-base", "HEAD", "origin/main") or _git("rev-parse", "HEAD") or "unknown"
     machine = f"{_processor()}, {platform.system()}, one thread"
     return {
         "version": aw.__version__,
-        "commit": commit,
+        "commit": commit[:10],
         "machine": machine,
         "date": datetime.now(UTC).date().isoformat(),
     }
@@ -55,11 +58,13 @@ def _record(figure: str, block: pd.DataFrame) -> Record:
     kept = block[block["step"].isin({*STEPS, last // 2, last})]
     names = ["cumulative", *(name for name in ("regret", "reward") if name in block)]
     curves = {name: [_short(value) for value in kept[name]] for name in names}
+    spent = block["seconds"].cumsum()[kept.index]
     return {
         **_keys(figure, block),
         "measure": str(block["measure"].iloc[0]),
         "steps": kept["step"].tolist(),
         **curves,
+        "seconds": [_short(value) for value in spent],
         "cpu_s": _short(block["seconds"].sum()),
         **origin(),
     }
@@ -120,17 +125,35 @@ def length(record: Record) -> int:
 
 
 def table(found: Iterable[Record]) -> pd.DataFrame:
-    """The records of one figure as results of a campaign, at the steps that are stored."""
+    """The records of one figure as results of a campaign, at the steps that are stored.
+
+    The seconds of a row are those since the last step that is stored: their sum is the time of the run.
+    """
     parts = []
     for record in found:
         keys = {name: record[name] for name in ("problem", "method", "measure", "seed") if name in record}
         if "spent" in record:
             values = {name: record[name] for name in BY_COST if name in record}
+            seconds = np.full(len(record["spent"]), record["cpu_s"] / length(record))
         else:
             values = {"step": record["steps"], "cumulative": record["cumulative"]}
             values |= {name: record[name] for name in ("regret", "reward") if name in record}
-        parts.append(pd.DataFrame({**keys, **values, "seconds": record["cpu_s"] / length(record)}))
+            even = record["cpu_s"] / length(record) * np.array(record["steps"])
+            seconds = np.diff(record.get("seconds", even), prepend=0.0)
+        parts.append(pd.DataFrame({**keys, **values, "seconds": seconds}))
     return pd.concat(parts, ignore_index=True)
+
+
+def unknown_commits(found: Iterable[Record]) -> list[str]:
+    """The commits of records that are not in this repository; none where its history was cut off."""
+    if _git("rev-parse", "--is-shallow-repository") != "false":
+        return []
+    return sorted(commit for commit in {each["commit"] for each in found} if _git("cat-file", "-t", commit) != "commit")
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _short(value: float) -> float:

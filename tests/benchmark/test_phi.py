@@ -1,23 +1,79 @@
 """The figures of phi that are not plain campaigns, and the printed acquisition for KL."""
 
+import dataclasses
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 
 import allweather as aw
-from allweather.benchmark import reproduce
+from allweather.benchmark import Measure, reproduce
 from allweather.benchmark.figures import Figure
+from allweather.benchmark.from_problem import resolved
 from allweather.benchmark.papers import phi
 from allweather.objectives import Expectation
+from allweather.problems import problem
+from allweather.surrogates import GP
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def test_equation_34_is_the_mean_whatever_lambda():
-    first, second = (aw.method("drbo-kl", multiplier=value) for value in (1.0, 5.0))
+    first, second = (aw.method("drbo-kl", radius=value, printed=True) for value in (1.0, 5.0))
     assert isinstance(first.objective, Expectation)
     assert (first.context, first.objective, first.acquisition) == (second.context, second.objective, second.acquisition)
-    with pytest.raises(aw.InvalidInput, match="multiplier"):
-        aw.method("drbo-kl", multiplier=0.0)
+    for refused in ({"multiplier": 0.0}, {"multiplier": 1.0, "printed": True}):
+        with pytest.raises(aw.InvalidInput, match="multiplier"):
+            aw.method("drbo-kl", **refused)
+
+
+def test_a_fixed_multiplier_is_example_15_up_to_a_constant():
+    """`-lambda log E exp(-f / lambda)`, and its least upper envelope over lambda is the worst case itself."""
+    values = torch.tensor([[1.0, 3.0, 0.0], [1.5, 1.5, 1.4]], dtype=torch.float64)
+    reference = aw.Reference(torch.zeros(3, 1, dtype=torch.float64), torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64))
+    radius, lambdas = 0.2, [0.05 * 1.1**k for k in range(120)]
+    dual = []
+    for each in lambdas:
+        objective = aw.method("drbo-kl", multiplier=each).objective
+        by_hand = -each * ((-values / each).exp() @ reference.weights).log()
+        assert torch.allclose(objective(values, reference), by_hand, atol=1e-9)
+        dual.append(by_hand - each * radius)
+    worst = aw.DRO(aw.KL(radius))(values, reference)
+    assert torch.allclose(torch.stack(dual).amax(0), worst, atol=2e-3)
+
+
+def settings(name):
+    """Compositions of the methods of a figure on each of its problems."""
+    (campaign,) = next(each for each in phi.FIGURES if each.name == name).campaigns()
+    for builder, options in campaign.settings.values():
+        chosen = problem(builder, **options)
+        for method, (known, given) in campaign.methods.items():
+            yield chosen, method, aw.method(known, **{key: resolved(each, chosen) for key, each in given.items()})
+
+
+@pytest.mark.parametrize("name", ["phi-fig1", "phi-fig3", "phi-fig4", "phi-fig5", "phi-fig7"])
+def test_methods_and_regret_share_p_t_surrogate_and_width(name, monkeypatch):
+    monkeypatch.setenv("ALLWEATHER_DATA", str(DATA))
+    robust = 0
+    for chosen, method, composition in settings(name):
+        if method == "random":
+            continue
+        assert repr(composition.surrogate) == repr(GP()), method
+        assert composition.acquisition.width == phi.WIDTH
+        if "gp-ucb" in method or "stableopt" in method:
+            continue
+        robust += 1
+        told = Measure(under="told").reference(chosen)
+        model = dataclasses.replace(composition.context, samples=4096).on(chosen.space)
+        drawn = model.reference(torch.zeros(0, 1, dtype=torch.float64), 1, torch.Generator().manual_seed(0))
+        edges = torch.linspace(0, 1, 51, dtype=torch.float64)
+        shares = [
+            torch.histogram(each.points[:, 0].contiguous(), edges, weight=each.weights).hist for each in (told, drawn)
+        ]
+        assert (shares[0] - shares[1]).abs().sum() < 0.1, (chosen.name, method)
+    assert robust
 
 
 def test_stableopt_over_all_contexts():
@@ -37,7 +93,10 @@ def test_figures_have_thirty_seeds_and_thirty_contexts():
     assert all(list(each.seeds) == list(range(30)) for figure in campaigns.values() for each in figure)
     (third,) = campaigns["phi-fig3"]
     assert "robot-push" in third.problems
-    assert {options.get("samples", options.get("size", 30)) for _, options in third.methods.values()} == {30}
+    chosen = problem("branin")
+    models = [resolved(options.get("context"), chosen) for _, options in third.methods.values()]
+    assert {each.samples for each in models if each is not None} == {30}
+    assert third.methods["stableopt"][1]["samples"] == 30
 
 
 def test_panels_of_figure_1(tmp_path):

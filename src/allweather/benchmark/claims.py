@@ -142,11 +142,14 @@ class Faster:
     where: str = ""
 
     def findings(self, results: pd.DataFrame) -> list[Finding]:
-        """Test the ratio of seconds per step, second over first, by its logarithm seed by seed."""
+        """Test the ratio of the times until the last step that all runs reached, by its logarithm seed by seed."""
         times = "takes less time than" if self.factor == 1 else f"is {self.factor:g} times faster than"
         found = []
         for setting, block in _settings(results, self.where):
-            wide = block.pivot_table(index="seed", columns="method", values="seconds", aggfunc="mean")
+            both = block[block["method"].isin([self.first, self.second])]
+            reached = both.groupby(["method", "seed"])["step"].max().min()
+            common = both[both["step"] <= reached]
+            wide = common.pivot_table(index="seed", columns="method", values="seconds", aggfunc="sum")
             if {self.first, self.second} <= set(wide):
                 ratio = np.log((wide[self.second] / wide[self.first]).dropna().to_numpy())
                 test = _finding(f"{self.first} {times} {self.second}", setting, "", ratio, float(np.log(self.factor)))

@@ -35,8 +35,8 @@ class Measure:
     name: str = "expected"
     """Label in tables."""
     objective: Objective | FromProblem[Objective] = field(default_factory=Expectation)
-    under: Literal["truth", "belief"] = "truth"
-    """The true context distribution, or the one that the learner is told."""
+    under: Literal["truth", "belief", "told"] = "truth"
+    """The true context distribution, the one that the learner is told, or that where there is one and else the true."""
 
     def on(self, problem: Problem) -> Measure:
         """Return the measure whose objective is that of a problem."""
@@ -49,9 +49,9 @@ class Measure:
 
     def reference(self, problem: Problem) -> Reference:
         """Return the context distribution that decisions of a problem are evaluated under."""
-        if self.under == "truth":
+        if self.under == "truth" or (self.under == "told" and problem.belief is None):
             return problem.truth(TRUTH_CONTEXTS)
-        where = f"Measure({self.name!r}, under='belief')"
+        where = f"Measure({self.name!r}, under={self.under!r})"
         require(
             problem.belief is not None,
             where,

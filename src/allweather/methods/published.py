@@ -11,17 +11,19 @@ from allweather.acquisition import UCB, FourierThompson, Random, Thompson
 from allweather.contexts import KDE, ContextModel, Discretised, Empirical, Ignored, MeanBox, Uniform
 from allweather.distances import KL, MMD, ChiSquared, Distance, TotalVariation, Wasserstein
 from allweather.distances.base import Radius
-from allweather.errors import require_number
+from allweather.errors import require, require_number
 from allweather.methods.composition import Composition
 from allweather.methods.registry import named
 from allweather.objectives import (
     DRO,
+    EntropicRisk,
     Expectation,
     General,
     GeneralAtUpper,
     GeneralByDifference,
     LipschitzRegularised,
     MinimaxApproximation,
+    Objective,
     RangeRegularised,
     VarianceRegularised,
     WorstCase,
@@ -87,6 +89,7 @@ def drbo_mmd(
     lengthscale: float | None = None,
     kernel: str | None = None,
     surrogate: Surrogate | None = None,
+    context: ContextModel | None = None,
 ) -> Composition:
     """The worst mean within an MMD ball around the empirical distribution on a grid (Kirschner et al. 2020).
 
@@ -97,8 +100,10 @@ def drbo_mmd(
         kernel: of the MMD; by default, as in the code of kde, the surrogate's fitted kernel between contexts (errata
             E14). `"rbf"` without a lengthscale has the median one.
         surrogate: by default that of kde.
+        context: another reference distribution than that on the grid.
     """
-    return Composition(Discretised(size), DRO(_mmd(lengthscale, kernel)), UCB(width), surrogate or _matern())
+    objective = DRO(_mmd(lengthscale, kernel))
+    return Composition(context or Discretised(size), objective, UCB(width), surrogate or _matern())
 
 
 @named
@@ -165,27 +170,56 @@ def wdrbo_exact(radius: Radius | None = None, width: float = 1.5, context: Conte
 
 @named
 def drbo_chi2(
-    radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30, exact: bool = False
+    radius: float | Schedule | None = None,
+    width: float = 1.5,
+    contexts: int = 30,
+    exact: bool = False,
+    context: ContextModel | None = None,
 ) -> Composition:
-    """The worst mean within a chi-squared divergence of uniform contexts (phi, Eq. 4); `exact` for our closed form."""
+    """The worst mean within a chi-squared divergence of uniform contexts (phi, Eq. 4); `exact` for our closed form.
+
+    Args:
+        radius: by default that of phi, Sec. 4.2.
+        width: of the confidence bound, in standard deviations.
+        contexts: number of uniform contexts.
+        exact: whether to have the worst case itself, of which the paper's form is a lower bound (errata E25).
+        context: another reference distribution than the uniform one.
+    """
     chosen = DivergenceRadius("chi-squared") if radius is None else radius
     objective = DRO(ChiSquared(chosen)) if exact else VarianceRegularised(chosen)
-    return Composition(Uniform(contexts), objective, UCB(width), GP())
+    return Composition(context or Uniform(contexts), objective, UCB(width), GP())
 
 
 @named
 def drbo_tv(
-    radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30, exact: bool = False
+    radius: float | Schedule | None = None,
+    width: float = 1.5,
+    contexts: int = 30,
+    exact: bool = False,
+    context: ContextModel | None = None,
 ) -> Composition:
-    """The worst mean within a total variation of uniform contexts (phi, Eq. 5); `exact` for our closed form."""
+    """The worst mean within a total variation of uniform contexts (phi, Eq. 5); `exact` for our closed form.
+
+    Args:
+        radius: by default that of phi, Sec. 4.2.
+        width: of the confidence bound, in standard deviations.
+        contexts: number of uniform contexts.
+        exact: whether to have the worst case itself, of which the paper's form is a lower bound (errata E25).
+        context: another reference distribution than the uniform one.
+    """
     chosen = DivergenceRadius("total-variation") if radius is None else radius
     objective = DRO(TotalVariation(chosen)) if exact else RangeRegularised(chosen)
-    return Composition(Uniform(contexts), objective, UCB(width), GP())
+    return Composition(context or Uniform(contexts), objective, UCB(width), GP())
 
 
 @named
 def drbo_kl(
-    radius: float | Schedule | None = None, width: float = 1.5, contexts: int = 30, multiplier: float | None = None
+    radius: float | Schedule | None = None,
+    width: float = 1.5,
+    contexts: int = 30,
+    multiplier: float | None = None,
+    printed: bool = False,
+    context: ContextModel | None = None,
 ) -> Composition:
     """The worst mean within a KL divergence of uniform contexts (phi, Ex. 15).
 
@@ -193,14 +227,20 @@ def drbo_kl(
         radius: by default that of phi, Sec. 4.2.
         width: of the confidence bound, in standard deviations.
         contexts: number of uniform contexts.
-        multiplier: the lambda of Eq. 34, for the acquisition as printed: the mean of the upper bound less
-            `multiplier * radius`. No decision depends on that constant, nor on the multiplier (errata E26).
+        multiplier: the lambda of Ex. 15, in units of the outcome, held fixed instead of maximised over. No decision
+            depends on the radius then.
+        printed: whether to have the acquisition as Eq. 34 prints it: the mean of the upper bound less
+            `lambda * radius`. No decision depends on either then (errata E26).
+        context: another reference distribution than the uniform one.
     """
+    both = printed and multiplier is not None
+    require(not both, "method('drbo-kl', multiplier=...)", "be left out where printed=True", multiplier)
+    chosen = DivergenceRadius("kl") if radius is None else radius
+    objective: Objective = Expectation() if printed else DRO(KL(chosen))
     if multiplier is not None:
         require_number(multiplier, "method('drbo-kl', multiplier=...)", above=0)
-        return Composition(Uniform(contexts), Expectation(), UCB(width), GP())
-    chosen = DivergenceRadius("kl") if radius is None else radius
-    return Composition(Uniform(contexts), DRO(KL(chosen)), UCB(width), GP())
+        objective = EntropicRisk(1 / multiplier)
+    return Composition(context or Uniform(contexts), objective, UCB(width), GP())
 
 
 BOCU_WIDTH = math.sqrt(2)
