@@ -13,8 +13,6 @@ from tests.warm import Program, program
 
 from allweather.cli import run as run_module
 from allweather.cli.subprocesses import TrialCommand, environment, parse_answer
-from allweather.engine import outlook
-from allweather.engine.gain import Gain
 from allweather.storage import StorageError
 from allweather.study import worker_pool
 from allweather.trials import Trial
@@ -243,13 +241,6 @@ def test_gains_that_are_none_are_refused(simulated, gain):
     said = simulated("run", command("simulate.py"), "--until-gain", gain, code=2).err
     assert "`run --until-gain` must be a finite number, at least 0, got" in said
     assert simulated("show", "--json").document["trials"] == []
-
-
-def test_a_gain_that_turns_out_unknown_ends_the_run_with_an_error(simulated, monkeypatch):
-    monkeypatch.setattr(outlook.Outlook, "gain", lambda self: Gain(None, None))
-    said = simulated("run", command("simulate.py"), "--trials", 9, "--until-gain", 1, code=2).err
-    assert "limit the number of trials" in said
-    assert simulated("show", "--json").document["states"] == {"complete": 5}
 
 
 def test_a_database_that_does_not_answer_is_waited_for(monkeypatch):

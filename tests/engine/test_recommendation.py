@@ -45,6 +45,7 @@ def test_gains_and_warnings_are_said_where_there_are_some():
     assert "possible" not in str(some())
     assert "at most 0.5 better is possible (95%), 0.1 expected" in str(some(possible_gain=0.5, expected_gain=0.1))
     assert "possible" not in str(some(possible_gain=math.inf))
+    assert "what is left to gain cannot be told yet" in str(some(possible_gain=math.inf))
     assert str(some(warning="the model predicts badly")).endswith("Warning: the model predicts badly")
 
 

@@ -87,7 +87,7 @@ def _weighed(view: Outlook, shares: Tensor | None, levels: Tensor | None) -> Out
     assert view.search is not None
     chosen, probability = best_feasible(view.joint, view.search, shares, levels)
     views = {name: replace(each, chosen=chosen) for name, each in view.views.items()}
-    return replace(view, chosen=chosen, probability=probability, views=views)
+    return replace(view, chosen=chosen, probability=probability, views=views, weights=shares, point=levels)
 
 
 def hypervolume_of(view: Outlook, point: Mapping[str, float]) -> float:

@@ -82,7 +82,7 @@ def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor]
         least: from the first one's draws (257,), the median that another must have to be looked for.
     """
     few = condensed(belief)
-    objective = None if few is None else _with_kernel(few)
+    objective = None if few is None else with_kernel(few)
     if few is None or not isinstance(objective, DRO):
         return objective_draws(belief, decisions)
     distance, points = objective.distance, few.reference.points
@@ -105,7 +105,7 @@ def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor]
 
 
 def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int) -> Tensor:
-    belief = replace(belief, objective=_with_kernel(belief))
+    belief = replace(belief, objective=with_kernel(belief))
     laws = _laws(belief, shared)
     most = max(1, BLOCK_VALUES // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
@@ -137,7 +137,7 @@ def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int) -> Tenso
         return belief.objective.under(values, points, laws)
 
 
-def _with_kernel(belief: Belief) -> Objective:
+def with_kernel(belief: Belief) -> Objective:
     """The objective, with the kernel that its distance has under the reference, whatever law is drawn."""
     distance = getattr(belief.objective, "distance", None)
     if not isinstance(distance, MMD) or not is_dataclass(belief.objective):

@@ -24,6 +24,7 @@ from allweather.engine.condensed import condensed
 from allweather.engine.feasible import CONFIDENCE, feasible_draws
 from allweather.engine.gain import Gain, gain_left
 from allweather.engine.intervals import credible_interval, interval_of_mixture
+from allweather.engine.joint_gain import joint_gain
 from allweather.engine.objective_draws import (
     DRAWS,
     FEW_DECISION_DRAWS,
@@ -106,6 +107,10 @@ class Outlook:
     """What is believed of all outcomes."""
     search: Search | None = None
     """The legal decisions."""
+    weights: Tensor | None = None
+    """(m,) of several objectives, in the scalarisation that the decision is best for; equal if None."""
+    point: Tensor | None = None
+    """(m,) a reference point that several objectives shall exceed in it."""
     probability: float = 1.0
     """How likely the decision keeps all limits, as far as the search for it knows."""
     by_control: tuple[Outlook, ...] = ()
@@ -278,7 +283,8 @@ class Outlook:
         shifts = _radii(distance) if radii is None else radii
         low, middle, high = self.chosen_objective
         worst = self.worst(decision, [distance.number]).weights[0]
-        gain, probability = self.gain(), float(self.feasible([decision])[0]) if self.limits else None
+        probability = float(self.feasible([decision])[0]) if self.limits else None
+        gain = self.gain()
         warnings = [
             reliability_warning(self.belief.surrogate),
             _not_feasible(probability),
@@ -296,8 +302,8 @@ class Outlook:
             control=self.control,
             cost=self.cost,
             frontier=self.frontier,
-            possible_gain=None if gain is None else gain.possible,
-            expected_gain=None if gain is None else gain.expected,
+            possible_gain=gain.possible,
+            expected_gain=gain.expected,
             warning="; ".join(each for each in warnings if each),
             approximation=self.approximation,
             outcomes=self.table if self.views else None,
@@ -358,21 +364,31 @@ class Outlook:
         (low,), (middle,), (high,) = (each.tolist() for each in self.objectives([self.decision]))
         return low, middle, high
 
-    def gain(self) -> Gain | None:
+    @one_thread
+    def gain(self) -> Gain:
         """How much better than the decision that looks best another may be, and what one more trial may gain.
 
-        None where limits are to be kept or objectives weighed: decisions that are not feasible would count. The
-        possible gain is infinite where the model is too poor to tell: it has few outcomes, or is not reliable.
+        With limits only decisions that keep them count; several objectives are weighed as in the recommendation. The
+        possible gain is infinite where the model is too poor to tell: of some outcome it has few values or is not
+        reliable, or no decision is believed to keep all limits. What one more trial may gain is known of one outcome.
         """
-        return None if self.views else self._gain
+        return self._gain
 
     @cached_property
     def _gain(self) -> Gain:
         search = self.search or Search(self.space.decisions, self.constraints, device=str(self.chosen.device))
-        found = gain_left(self.belief, self.chosen, search)
-        few = len(self.belief.observations) < MIN_CHECKED_OUTCOMES
-        unknown = few or bool(reliability_warning(self.belief.surrogate))
-        return found._replace(possible=math.inf) if unknown else found
+        unknown = any(_too_poor(each.belief) for each in self.views.values() or (self,))
+        if not self.views:
+            found = gain_left(self.belief, self.chosen, search)
+            return found._replace(possible=math.inf) if unknown else found
+        if unknown or self.joint is None or (self.limits and self.probability < CONFIDENCE):
+            return Gain(math.inf, None)
+        return Gain(joint_gain(self.joint, self.chosen, search, self.weights, self.point), None)
+
+
+def _too_poor(belief: Belief) -> bool:
+    """Whether a model has few outcomes, or predicts them worse than a constant does."""
+    return len(belief.observations) < MIN_CHECKED_OUTCOMES or bool(reliability_warning(belief.surrogate))
 
 
 def best_by_cost(

@@ -63,10 +63,13 @@ class Recommendation:
     possible_gain: float | None = None
     """With 95% probability, under the posterior, no decision has an objective better by more than this.
 
-    Infinite where the model is too poor to tell; None where it is not defined.
+    With limits only decisions that keep all of them count. Several objectives are weighed as in the recommendation, in
+    units of their ranges among the decisions tried. Infinite where the model is too poor to tell, or no decision is
+    believed to keep all limits.
     """
     expected_gain: float | None = None
-    """How much one more trial is expected to improve the objective of the recommended decision."""
+    """How much one more trial is expected to improve the objective of the recommended decision; None where there are
+    several outcomes."""
     warning: str = ""
     """Why the recommendation should not be relied on, where there is a reason."""
     approximation: str = ""
@@ -88,6 +91,14 @@ class Recommendation:
     def gain_known(self) -> bool:
         """Whether what is left to gain is known and finite."""
         return self.possible_gain is not None and math.isfinite(self.possible_gain)
+
+    @property
+    def gain_meaning(self) -> str:
+        """What the possible gain bounds, in words that go on with `than` and the number."""
+        who = "no decision" if self.feasible is None else "no decision that keeps all limits"
+        if self.outcomes is None or self.outcomes["probability"].isna().sum() < 2:
+            return f"{who} has an objective that is better by more"
+        return f"{who} has weighed objectives, in units of their ranges, that are better by more"
 
     def to_dict(self, worst: bool = False) -> dict[str, Any]:
         """Return the recommendation as plain data; numbers that are not finite are None.
@@ -121,6 +132,8 @@ class Recommendation:
         for name in TABLES:
             if given.get(name) is not None:
                 given[name] = pd.DataFrame(given[name])
+        if "possible_gain" in given and given["possible_gain"] is None:  # what is not defined is left out
+            given["possible_gain"] = math.inf
         for name in ("value", "expected"):
             given[name] = math.nan if given[name] is None else given[name]
         low, high = (math.nan if end is None else end for end in given["interval"])
@@ -164,9 +177,13 @@ class Recommendation:
         return f"; within {self.tolerance:.3g} of it, changing one at a time: {', '.join(parts)}"
 
     def _left(self) -> str:
-        if not self.gain_known:
+        if self.possible_gain is None:
             return ""
+        if not self.gain_known:
+            return "; what is left to gain cannot be told yet"
         more = "" if self.expected_gain is None else f", {self.expected_gain:.2g} expected of one more trial"
+        if self.outcomes is not None:
+            return f"; {self.gain_meaning} than {self.possible_gain:.2g} (95%)"
         return f"; at most {self.possible_gain:.2g} better is possible (95%){more}"
 
     __repr__ = __str__

@@ -257,7 +257,8 @@ def _left(best: Recommendation) -> list[str]:
             if best.expected_gain is None
             else f"; one more trial gains {format_value(best.expected_gain)} on average"
         )
-        said.append(f"No decision has an objective that is better by more than {most}, with 95% probability{more}.")
+        meaning = best.gain_meaning.capitalize()
+        said.append(f"{meaning} than {most}, with 95% probability{more}.")
     notes = {"Warning": best.warning, "Approximation": best.approximation}
     return [*said, *(f"{kind}: {note}." for kind, note in notes.items() if note)]
 

@@ -52,9 +52,6 @@ class Standing:
         """Return why a run stops, as a sentence; empty if it continues or the initial design is not complete.
 
         A run continues, too, while the model is too poor to tell.
-
-        Raises:
-            InvalidInput: if there is a limit, and the possible gain of this study is not known.
         """
         if sum(trial.state == "complete" for trial in self.study.history.trials) < self.study.initial:
             return ""
@@ -63,13 +60,11 @@ class Standing:
                 self.best = self.study.recommend()
             return ""
         self.best = self.study.recommend()
-        if self.best.possible_gain is None:
-            raise _unknown_gain(self.where)
         if self.possible is None or self.possible > self.until_gain:
             return ""
         return (
-            f"The possible gain is {self.possible:.4g}, at most {self.until_gain:g}: with 95% probability no decision "
-            "has an objective that is better by more."
+            f"The possible gain is {self.possible:.4g}, at most {self.until_gain:g}: with 95% probability "
+            f"{self.best.gain_meaning}."
         )
 
     def line(self, trial: Trial) -> str:
@@ -86,11 +81,3 @@ class Standing:
             return done
         left = "" if self.possible is None else f", possible gain {self.possible:.3g}"
         return f"{done}; best so far {self.best.value:.4g}{left}"
-
-
-def _unknown_gain(where: str) -> InvalidInput:
-    return InvalidInput(
-        "needs an objective whose possible gain is known, which this one's is not",
-        where=where,
-        remedy="leave it out, and limit the number of trials",
-    )
