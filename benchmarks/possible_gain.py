@@ -144,11 +144,11 @@ def gain_by_brute_force(view: Outlook, decision: Tensor, grid: Tensor) -> float:
     grid = torch.cat([view.chosen[None], decision[None], grid])
     steps = torch.linspace(-4, 4, 41, dtype=torch.float64)
     shares = (-steps.square() / 2).exp() / (-steps.square() / 2).exp().sum()
-    noise = surrogate.data.noise * surrogate.data.scale**2
     before, gained = float(belief.expected(grid).max()), 0.0
     for context, weight in zip(*belief.reference, strict=True):
         point = torch.cat([decision, context])[None]
         mean, sd = surrogate.field(point[:, d:])(point[:, :d])
+        noise = surrogate.data.noise_at(point) * surrogate.data.scale**2
         outcomes = mean[0] + (sd[0].square() + noise).sqrt() * steps
         for outcome, share in zip(outcomes, shares, strict=True):
             after = replace(belief, surrogate=surrogate.given(point, outcome[None]), bound=None)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import allweather as aw
+from allweather.surrogates.gp import hyperparameter_draws
 
 OBJECTIVES = {
     "mean": aw.Expectation(),
@@ -72,3 +73,36 @@ def test_intervals_of_means_hardly_depend_on_the_seed():
         ends.append(study.outlook().objectives([{"x": 0.5, "y": 0.3, "k": "b"}]))
     low, high = (np.array([getattr(each, end)[0] for each in ends]) for end in ("low", "high"))
     assert max(np.ptp(low), np.ptp(high)) <= 0.05 * (high - low).mean()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_outcome_transform_invents_no_outcomes(seed):
+    """Fifteen outcomes in [-.68, 0] with a heavy lower tail once gave an interval of (-19.6, .08)."""
+    source = np.random.default_rng(0)
+    points = [(float(source.random()), float(source.random())) for _ in range(15)]
+    study = aw.Study(aw.Space(n=aw.Integer(0, 10), c=aw.Context(0, 1)), seed=seed)
+    study.add([{"n": int(10 * x), "c": c, "value": -((x - c) ** 2)} for x, c in points])
+    low, high = study.recommend().interval
+    assert -1.5 < low < high < 0.7
+
+
+def test_equal_outcomes_have_an_interval_in_proportion_to_their_size():
+    widths = []
+    for size in (3e-6, 3e6):
+        study = aw.Study(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), seed=1)
+        study.add([{"x": x / 7, "c": x * 3 % 7 / 7, "value": size} for x in range(8)])
+        low, high = study.recommend().interval
+        widths.append((high - low) / size)
+    assert 0 < widths[0] < 2
+    assert widths[0] == pytest.approx(widths[1], rel=1e-3)
+
+
+def test_few_independent_hyperparameters_are_said(monkeypatch):
+    study = aw.Study(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), seed=1)
+    study.add([{"x": x / 7, "c": x * 3 % 7 / 7, "value": (x - 3.0) ** 2} for x in range(8)])
+    assert "independent draws" not in study.recommend().approximation
+    monkeypatch.setattr(hyperparameter_draws, "MAX_LAST_MOVES", 0)
+    monkeypatch.setattr(hyperparameter_draws, "MAX_TEMPERATURES", 1)
+    monkeypatch.setattr(hyperparameter_draws, "MAX_LOG_DEVIATION", 1e-3)  # proposals that are far too narrow
+    study.add([{"x": 0.5, "c": 0.5, "value": 1.0}])
+    assert "independent draws of the hyperparameters" in study.recommend().approximation
