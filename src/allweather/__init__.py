@@ -126,7 +126,7 @@ if TYPE_CHECKING:
     from allweather.space import Choice, Context, Integer, Real, Space
     from allweather.space.constraints import LinearConstraint
     from allweather.study import Spec, Study, StudyLog
-    from allweather.surrogates import GP, BoTorch, Surrogate
+    from allweather.surrogates import GP, BoTorch, KernelAverage, Surrogate
     from allweather.surrogates.observations import Observations
     from allweather.trials import Trial
 
@@ -165,7 +165,7 @@ _NAMES = {
     "space": "Choice Context Integer Real Space",
     "space.constraints": "LinearConstraint",
     "study": "Spec Study StudyLog",
-    "surrogates": "GP BoTorch Surrogate",
+    "surrogates": "GP BoTorch KernelAverage Surrogate",
     "surrogates.observations": "Observations",
     "trials": "Trial",
 }
@@ -236,6 +236,7 @@ __all__ = [
     "Integer",
     "InvalidInput",
     "JointBelief",
+    "KernelAverage",
     "KnowledgeGradient",
     "Known",
     "LacingTail",

@@ -21,6 +21,7 @@ PUBLISHED = [
     "wdrbo",
     "wdrbo-exact",
     "erbo",
+    "ledrbo",
     "drbo-mmd",
     "drbo-mmd-minimax",
     "stableopt",

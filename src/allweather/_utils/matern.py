@@ -1,4 +1,4 @@
-"""Matern correlations, of which the Gaussian (RBF) is the smoothest: every formula of them stands here."""
+"""Matern and rational quadratic correlations, the Gaussian (RBF) among them: every formula of them stands here."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from torch import Tensor
 
 COLUMNS = "-columns"
 """Ends the name of a family whose kernels are a product over single columns."""
-SMOOTHNESS = {"rbf": math.inf, "matern32": 1.5, "matern52": 2.5, "matern": 2.5}
+RATIONAL = "rational-quadratic"
+SMOOTHNESS = {"rbf": math.inf, "matern32": 1.5, "matern52": 2.5, "matern": 2.5, RATIONAL: math.inf}
 """How often samples of a kernel can be differentiated (Matern's nu)."""
-FAMILIES = (*SMOOTHNESS, *(f"{name}{COLUMNS}" for name, nu in SMOOTHNESS.items() if nu < math.inf))
+FAMILIES = (*SMOOTHNESS, *(f"{name}{COLUMNS}" for name in SMOOTHNESS if name != "rbf"))
 """The families by name."""
 
 Numbers = TypeVar("Numbers", Tensor, np.ndarray)
@@ -26,32 +27,47 @@ Numbers = TypeVar("Numbers", Tensor, np.ndarray)
 class Matern:
     """A correlation of points that are divided by their lengthscales: 1 at distance 0, of one smoothness.
 
-    It is a function of the Euclidean distance, or a product of such functions of single columns.
+    It is a function of the Euclidean distance, or a product of such functions of single columns. The rational quadratic
+    `1 / (1 + r^2 / 2)` is a mixture of Gaussians whose inverse squared lengthscales have an exponential law.
 
     Example:
         >>> rbf = Matern(math.inf)
         >>> round(rbf(torch.zeros(1, 2), torch.ones(1, 2)).item(), 4)
         0.3679
+        >>> Matern.named("rational-quadratic")(torch.zeros(1, 2), torch.ones(1, 2)).item()
+        0.5
     """
 
     nu: float
     columns: bool = False
     """Whether it is a product over columns; an RBF is one in either case."""
+    rational: bool = False
+    """Whether it is the rational quadratic."""
 
     @classmethod
     def named(cls, family: str) -> Matern:
         """The correlation of a family's kernels."""
         name = family.removesuffix(COLUMNS)
-        return cls(SMOOTHNESS[name], name != family)
+        return cls(SMOOTHNESS[name], name != family, name == RATIONAL)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether it is an RBF."""
+        return self.nu == math.inf and not self.rational
+
+    @property
+    def rate(self) -> float:
+        """What distances are multiplied by before `shape` and `log_steepness`."""
+        return 1.0 if self.rational else math.sqrt(2 * self.nu)
 
     @property
     def separable(self) -> bool:
         """Whether a product over columns gives the same however they are split into groups."""
-        return self.columns or self.nu == math.inf
+        return self.columns or self.gaussian
 
     def groups(self, split: int, d: int) -> list[slice]:
         """The columns that share a distance, in a kernel of d columns whose first `split` are decisions."""
-        if self.nu == math.inf:
+        if self.gaussian:
             return [slice(0, d)]
         ends = range(d + 1) if self.columns else sorted({0, split, d})
         return [slice(low, high) for low, high in pairwise(ends)]
@@ -77,11 +93,11 @@ class Matern:
 
     def product(self, distances: Iterable[Tensor]) -> Tensor:
         """Correlations from the scaled distances in each column, one column at least."""
-        first, *others = (math.sqrt(2 * self.nu) * each for each in distances)
+        first, *others = (self.rate * each for each in distances)
         shape, total = self.shape(first), first
         for r in others:
             shape, total = shape * self.shape(r), total + r
-        return shape * (-total).exp()
+        return shape if self.rational else shape * (-total).exp()
 
     def with_pull(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
         """Correlations (n, m) of scaled points (n, d) and (m, d), and the way back.
@@ -107,8 +123,8 @@ class Matern:
         return near, back_by_column
 
     def _by_column(self, a: np.ndarray, b: np.ndarray, roots: list[np.ndarray] | None = None) -> np.ndarray:
-        """Correlations (..., n, m); `sqrt(2 nu)` times the distances in each column are appended to `roots`."""
-        rate = math.sqrt(2 * self.nu)
+        """Correlations (..., n, m); the distances in each column, times `rate`, are appended to `roots`."""
+        rate = self.rate
         total, shape = np.zeros((*a.shape[:-1], len(b))), np.ones((*a.shape[:-1], len(b)))
         for column in range(a.shape[-1]):
             r = rate * a[..., column, None] - rate * b[:, column]
@@ -117,22 +133,29 @@ class Matern:
             shape *= self.shape(r)
             if roots is not None:
                 roots.append(r)
-        shape *= np.exp(np.negative(total, out=total), out=total)
+        if not self.rational:
+            shape *= np.exp(np.negative(total, out=total), out=total)
         return shape
 
     def shape(self, r: Numbers) -> Numbers:
-        """The polynomial that a Matern is besides the exponential."""
+        """The polynomial that a Matern is besides the exponential; all of a rational quadratic."""
+        if self.rational:
+            return 1 / (1 + 0.5 * r**2)
         return 1 + r if self.nu == 1.5 else 1 + r + r**2 / 3
 
     def log_steepness(self, r: Numbers) -> Numbers:
-        """Minus twice the derivative of the logarithm of a Matern in the squared distance."""
+        """Minus twice the derivative of the logarithm in the squared distance."""
+        if self.rational:
+            return self.shape(r)
         linear = 1 + r
         return 3 / linear if self.nu == 1.5 else 5 / 3 * linear / (linear + r**2 / 3)
 
     def of_distances(self, distances: Tensor) -> Tensor:
         """Correlations at distances."""
-        if self.nu == math.inf:
+        if self.gaussian:
             return (-0.5 * distances.square()).exp()
+        if self.rational:
+            return self.shape(distances)
         r = math.sqrt(2 * self.nu) * distances
         return self.shape(r) * (-r).exp()
 
@@ -140,16 +163,20 @@ class Matern:
         """Correlations at squared distances, in one column where it is a product over columns."""
         if squared.device.type == "cpu" and not squared.requires_grad:  # NumPy's exponential takes half the time
             return torch.from_numpy(self.of_array(squared.numpy()))
-        if self.nu == math.inf:
+        if self.gaussian:
             return squared.mul(-0.5).exp()
+        if self.rational:
+            return 1 / (1 + 0.5 * squared)
         r = self._root(squared)
         return self.shape(r) * (-r).exp()
 
     def of_array(self, squared: np.ndarray) -> np.ndarray:
         """Correlations at squared distances, without gradient."""
-        if self.nu == math.inf:
+        if self.gaussian:
             found = squared * -0.5
             return np.exp(found, out=found)
+        if self.rational:
+            return np.asarray(1 / (1 + 0.5 * squared))
         r = squared * (2 * self.nu)
         np.sqrt(r, out=r)
         found = squared * (5 / 3) if self.nu == 2.5 else np.zeros_like(squared)
@@ -161,9 +188,12 @@ class Matern:
 
     def with_steepness(self, squared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Correlations at squared distances, and minus twice their derivative."""
-        if self.nu == math.inf:
+        if self.gaussian:
             near = np.exp(-0.5 * squared)
             return near, near
+        if self.rational:
+            near = 1 / (1 + 0.5 * squared)
+            return near, near**2
         r = np.sqrt(2 * self.nu * squared)
         decay = np.exp(-r)
         linear = (1 + r) * decay
@@ -171,8 +201,10 @@ class Matern:
 
     def steepness(self, squared: Tensor) -> Tensor:
         """Minus twice the derivative of the correlation in the squared distance."""
-        if self.nu == math.inf:
+        if self.gaussian:
             return squared.mul(-0.5).exp()
+        if self.rational:
+            return (1 + 0.5 * squared) ** -2
         r = self._root(squared)
         return 3 * (-r).exp() if self.nu == 1.5 else 5 / 3 * (1 + r) * (-r).exp()
 
@@ -180,7 +212,7 @@ class Matern:
         """Derivatives (n, m, d) of the correlations in the scaled points `a`."""
         apart = a[:, None, :] - b
         if self.columns:
-            roots = math.sqrt(2 * self.nu) * apart.abs()
+            roots = self.rate * apart.abs()
             return -self.of_differences(apart)[..., None] * self.log_steepness(roots) * apart
         return -self.steepness(apart.square().sum(-1))[..., None] * apart
 
@@ -189,13 +221,20 @@ class Matern:
         return (2 * self.nu * squared).clamp_min(1e-24).sqrt()
 
     def frequencies(self, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
-        """Draws (features, d) of the spectral density (a normal law, or Student's t with 2 nu degrees of freedom)."""
+        """Draws (features, d) of the spectral density.
+
+        It is a normal law for an RBF, Student's t with 2 nu degrees of freedom for a Matern, and a normal law whose
+        variance has an exponential one for a rational quadratic.
+        """
         normal = torch.randn(shape, generator=generator, dtype=torch.float64)
-        if self.nu == math.inf:
+        if self.gaussian:
             return normal
+        if self.rational:
+            times = (shape[0], shape[1] if self.columns else 1)
+            return normal * torch.empty(times, dtype=torch.float64).exponential_(generator=generator).sqrt()
         # A chi-squared variable with 2 nu (odd) degrees of freedom is a sum of that many squares.
-        times = (shape[0], shape[1] if self.columns else 1, round(2 * self.nu))
-        squares = torch.randn(times, generator=generator, dtype=torch.float64).square().sum(-1)
+        each = (shape[0], shape[1] if self.columns else 1, round(2 * self.nu))
+        squares = torch.randn(each, generator=generator, dtype=torch.float64).square().sum(-1)
         return normal * (2 * self.nu / squares).sqrt()
 
 

@@ -18,6 +18,7 @@ from allweather.objectives import Expectation
 from allweather.surrogates import Posterior
 from allweather.surrogates.botorch_model import ModelField, ModelPosterior
 from allweather.surrogates.posteriors.field import ProductField
+from allweather.surrogates.posteriors.kernel_average import KernelAveragePosterior
 from allweather.surrogates.posteriors.mixture import MixturePosterior
 from allweather.surrogates.posteriors.product import ProductPosterior
 from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
@@ -185,7 +186,7 @@ def possible_outcomes(posterior: Posterior, point: Tensor, split: int) -> Tensor
     if isinstance(posterior, ModelPosterior):
         mean = posterior.field(point[:, split:]).mean(point[:, :split])[0, 0]
         return mean + posterior.outcome_sd(point) * torch.from_numpy(_NODES).to(mean.device)
-    best = posterior.best if isinstance(posterior, MixturePosterior) else posterior
+    best = posterior.best if isinstance(posterior, MixturePosterior | KernelAveragePosterior) else posterior
     if not isinstance(best, ProductPosterior):
         return None
     mean, sd = posterior.field(point[:, split:])(point[:, :split])

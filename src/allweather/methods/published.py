@@ -29,7 +29,7 @@ from allweather.objectives import (
     WorstCase,
 )
 from allweather.schedules import DensityRadius, DivergenceRadius, SampleMMDRadius, Schedule, TransportRadius
-from allweather.surrogates import GP, Surrogate
+from allweather.surrogates import GP, KernelAverage, Surrogate
 
 
 def _matern() -> Surrogate:
@@ -147,6 +147,24 @@ def stableopt(
 def erbo(width: float = 1.5) -> Composition:
     """The empirical mean of the upper bound (wasserstein, Sec. 5)."""
     return Composition(Empirical(), Expectation(), UCB(width), GP())
+
+
+@named
+def ledrbo(width: float = 1.5, surrogate: Surrogate | None = None) -> Composition:
+    """The empirical mean of the average of the upper bounds of four kernels (Ramazyan and Derkach 2026).
+
+    Known from arXiv:2605.07565 and its code: the contexts seen, the width, the kernels with a lengthscale per column
+    and the outcomes' variance, 5 initial trials. The code subtracts the largest disagreement of the models over a batch
+    of decisions, which is the same for all of them and so hardly has an effect; it is left out. Ours are the kernels'
+    products of decision and context, the fit (there 110 steps of AdamW without priors of lengthscales), the fitted
+    constant mean (there 0) and the rational quadratic's exponent of 1 (there fitted).
+
+    Args:
+        width: of the confidence bounds, in standard deviations.
+        surrogate: by default the average of four kernels.
+    """
+    average = KernelAverage(surrogate=GP(), bounds="average")
+    return Composition(Empirical(), Expectation(), UCB(width), surrogate or average)
 
 
 @named

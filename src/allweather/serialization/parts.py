@@ -31,7 +31,7 @@ from allweather.serialization.checks import (
 )
 from allweather.serialization.laws import decode_laws, encode_laws
 from allweather.serialization.values import code_mark, encode_value, is_code, only_code
-from allweather.surrogates import GP, Surrogate
+from allweather.surrogates import GP, KernelAverage, Surrogate
 
 FAMILIES: dict[str, type[Named]] = {
     "acquisition": Acquisition,
@@ -46,7 +46,7 @@ FAMILIES: dict[str, type[Named]] = {
     "width": Schedule,
 }
 """The family that a key stands for, where no type says it."""
-SURROGATES: dict[str, type[Surrogate]] = {"gp": GP}
+SURROGATES: dict[str, type[Surrogate]] = {"gp": GP, "kernel-average": KernelAverage}
 INNER = {"box"}
 """Fields that a study fills in."""
 NONE, INFINITE = "none", {"inf": math.inf, "-inf": -math.inf}

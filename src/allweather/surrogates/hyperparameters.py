@@ -38,7 +38,10 @@ class Hyperparameters:
     def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
         """The hyperparameters that `dataclasses.asdict` wrote."""
         listed = {name: tuple(data[name]) for name in ("lengthscales", "noise_slopes") if name in data}
-        return cls(**{**data, **listed})
+        if "others" not in data:
+            return cls(**{**data, **listed})
+        others = tuple(Hyperparameters.from_dict(each) for each in data["others"])
+        return KernelHyperparameters(**{**data, **listed, "others": others})
 
     def kernel(self, family: str, split: int, device: torch.device | str = "cpu") -> ProductKernel:
         """The prior covariance of points on a device, whose first `split` columns are decisions."""
@@ -55,3 +58,15 @@ class Hyperparameters:
     def logarithms(self) -> np.ndarray:
         """(d + 2,) what the fit moves: log lengthscales, log outputscale, log noise."""
         return np.log([*self.lengthscales, self.outputscale, self.noise])
+
+
+@dataclass(frozen=True)
+class KernelHyperparameters(Hyperparameters):
+    """Those of several models with different kernels: the first one's own, and the others'."""
+
+    others: tuple[Hyperparameters, ...] = ()
+
+    @property
+    def first(self) -> Hyperparameters:
+        """Those of the first model."""
+        return Hyperparameters(**{name: value for name, value in vars(self).items() if name != "others"})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
-from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, RQKernel, ScaleKernel
 from torch import Tensor
 
 from allweather._utils.matern import COLUMNS, FAMILIES, Matern
@@ -58,8 +57,7 @@ class ProductKernel:
         product: Kernel | None = None
         for columns in factor.groups(self.split, d):
             active = tuple(range(d)[columns])
-            smooth = factor.nu == math.inf
-            kernel = RBFKernel(len(active), active_dims=active) if smooth else _matern(factor.nu, active)
+            kernel = _gpytorch(factor, active)
             kernel.double().lengthscale = self.lengthscales[list(active)]
             product = kernel if product is None else product * kernel
         scaled = ScaleKernel(product).double()
@@ -67,8 +65,15 @@ class ProductKernel:
         return scaled
 
 
-def _matern(nu: float, active: tuple[int, ...]) -> Kernel:
-    return MaternKernel(nu, ard_num_dims=len(active), active_dims=active)
+def _gpytorch(factor: Matern, active: tuple[int, ...]) -> Kernel:
+    """One factor as a GPyTorch module without lengthscales."""
+    if factor.gaussian:
+        return RBFKernel(len(active), active_dims=active)
+    if factor.rational:
+        rational = RQKernel(ard_num_dims=len(active), active_dims=active).double()
+        rational.alpha = 1.0
+        return rational
+    return MaternKernel(factor.nu, ard_num_dims=len(active), active_dims=active)
 
 
 def require_family(name: object, where: str) -> None:

@@ -8,10 +8,11 @@ from allweather.surrogates.gp.hyperparameter_fit import OutcomeNoise, Pairs, min
 
 SOURCE = np.random.default_rng(0)
 POINTS, TARGETS = SOURCE.random((12, 4)), SOURCE.standard_normal(12)
+RATIONAL = ["rational-quadratic", "rational-quadratic-columns"]
 LOGARITHMS = np.log([0.3, 0.5, 0.7, 1.1, 1.4, 0.05])
 
 
-@pytest.mark.parametrize("family", ["rbf", "matern32", "matern52", "matern32-columns", "matern-columns"])
+@pytest.mark.parametrize("family", ["rbf", "matern32", "matern52", "matern32-columns", "matern-columns", *RATIONAL])
 @pytest.mark.parametrize("split", [0, 2, 4])
 @pytest.mark.parametrize("mean", [None, 0.3])
 def test_value_gradient_and_mean_are_those_of_whole_matrices(family, split, mean):

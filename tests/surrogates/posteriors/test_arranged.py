@@ -21,6 +21,7 @@ SPLITS = [((0, 1, 2, 3), 2), ((3, 1, 0, 2), 1), ((2, 0, 3, 1), 3), ((1, 3, 2, 0)
 GPS = {
     "rbf": aw.GP(outputscale="fit"),
     "matern32": aw.GP("matern32-columns"),
+    "rational quadratic": aw.GP("rational-quadratic-columns"),
     "matern": aw.GP("matern-columns", outputscale="fit"),
     "averaged": aw.GP("matern-columns", outputscale="fit", draws=6),
 }

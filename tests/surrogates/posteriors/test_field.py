@@ -7,7 +7,7 @@ from allweather.surrogates.approximations.low_rank import EXACT_ACCURACY, pivote
 from allweather.surrogates.botorch_model import ModelPosterior
 from allweather.surrogates.observations import Observations
 
-KERNELS = ["rbf", "matern32", "matern52", "matern32-columns", "matern-columns"]
+KERNELS = ["rbf", "matern32", "matern52", "matern32-columns", "matern-columns", "rational-quadratic"]
 
 
 def moments_and_gradients(field, decisions):

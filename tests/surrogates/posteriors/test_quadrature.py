@@ -7,7 +7,18 @@ from tests.surrogates.tables import table, uniform
 from allweather import GP
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "matern32", "matern52", "matern32-columns", "matern-columns"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        "rbf",
+        "matern32",
+        "matern52",
+        "matern32-columns",
+        "matern-columns",
+        "rational-quadratic",
+        "rational-quadratic-columns",
+    ],
+)
 @pytest.mark.parametrize("width", [0.0, 1.5])
 def test_values_and_gradients_are_those_of_the_field(kernel, width):
     field = GP(kernel, outputscale="fit").fit(table(20)).field(uniform(40, 2))

@@ -7,7 +7,6 @@ all n by a fixed linear map: an interpolative decomposition.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -163,7 +162,7 @@ def skeletons(factor: Matern, contexts: Tensor, anchors: Tensor, signal: float) 
     nothing_saved = Skeletons(None, np.arange(n))
     t = len(anchors)
     # The spectrum of a Matern falls too slowly; with few data the variance is cheap as it is.
-    if factor.nu != math.inf or n * t**2 < MIN_SKELETON_PRODUCTS:
+    if not factor.gaussian or n * t**2 < MIN_SKELETON_PRODUCTS:
         return nothing_saved
     root = pivoted_root(factor, torch.cat([contexts, anchors]), min(n, 256, max(t, 16)))
     if root is None:

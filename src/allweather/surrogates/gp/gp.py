@@ -75,10 +75,11 @@ class GP(Surrogate):
     """
 
     kernel: str = "rbf"
-    """`rbf`, or a product of Materns, one of the decision and one of the context: `matern32`, `matern52` (`matern`).
+    """`rbf`, or a product of a factor of the decision and one of the context: `matern32`, `matern52` (`matern`),
+    `rational-quadratic` (of exponent 1).
 
-    `matern32-columns` and `matern52-columns` (`matern-columns`) are a product of one Matern per column. With control
-    sets, where each variable may be decision or context, the former stand for the latter.
+    With `-columns` at the end they are a product of one factor per column: `matern-columns`. With control sets, where
+    each variable may be decision or context, the former stand for the latter.
     """
     lengthscales: float | Sequence[float] | Mapping[str, float] | None = None
     """In the unit cube: one for all, one per column, or by variable; fitted if not given."""

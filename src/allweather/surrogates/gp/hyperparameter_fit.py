@@ -292,11 +292,11 @@ class Pairs:
     def correlated(self, lengthscales: np.ndarray) -> Correlated:
         """Correlations for lengthscales (d,)."""
         squared = [lengthscales[part] ** -2.0 @ apart for apart, part in self.factors]
-        nu = self.correlation.nu
-        if nu == math.inf:
+        if self.correlation.gaussian:
             return Correlated(np.exp(-0.5 * sum(squared, np.zeros(len(self.places)))), [1.0] * len(squared))
-        roots = [np.sqrt(2 * nu * each) for each in squared]
-        correlations = np.exp(-sum(roots, np.zeros(len(self.places))))
+        roots = [self.correlation.rate * np.sqrt(each) for each in squared]
+        decay = 0.0 if self.correlation.rational else 1.0
+        correlations = np.exp(-decay * sum(roots, np.zeros(len(self.places))))
         steepness: list[np.ndarray | float] = []
         for r in roots:
             correlations *= self.correlation.shape(r)
@@ -383,11 +383,11 @@ class Pairs:
     def _correlations(self, lengthscales: np.ndarray) -> np.ndarray:
         """(m, pairs) for lengthscales (m, d)."""
         squared = [lengthscales[:, part] ** -2.0 @ apart for apart, part in self.factors]
-        nu = self.correlation.nu
-        if nu == math.inf:
+        if self.correlation.gaussian:
             return np.asarray(np.exp(-0.5 * sum(squared)))
-        roots = [np.sqrt(2 * nu * each) for each in squared]
-        correlations: np.ndarray = np.exp(-sum(roots))
+        roots = [self.correlation.rate * np.sqrt(each) for each in squared]
+        decay = 0.0 if self.correlation.rational else 1.0
+        correlations: np.ndarray = np.exp(-decay * sum(roots))
         for r in roots:
             correlations *= self.correlation.shape(r)
         return correlations

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from allweather.surrogates.approximations.inducing import InducingPosterior
 from allweather.surrogates.base import Posterior
+from allweather.surrogates.posteriors.kernel_average import KernelAveragePosterior
 from allweather.surrogates.posteriors.mixture import MixturePosterior
 from allweather.surrogates.posteriors.product import ProductPosterior
 from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
@@ -48,7 +49,7 @@ def leave_one_out(posterior: Posterior) -> Predictions | None:
     """
     if isinstance(posterior, TransformedPosterior):
         return leave_one_out(posterior.inner)
-    if isinstance(posterior, MixturePosterior):
+    if isinstance(posterior, MixturePosterior | KernelAveragePosterior):
         return leave_one_out(posterior.best)
     if not isinstance(posterior, ProductPosterior):
         return None

@@ -87,11 +87,18 @@ class MeanStep(Step):
     """The mean of steps: that of a mixture of posteriors, whose shares one outcome hardly changes."""
 
     parts: Sequence[Step]
+    weights: Sequence[float] | None = None
+    """Of sum 1; equal if not given."""
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """Slopes of the decisions compared."""
-        return torch.stack([part(decisions) for part in self.parts]).mean(0)
+        return self._mean([part(decisions) for part in self.parts])
 
     def own(self, decisions: Tensor, weights: Tensor) -> Tensor:
         """Slopes of the decisions themselves."""
-        return torch.stack([part.own(decisions, weights) for part in self.parts]).mean(0)
+        return self._mean([part.own(decisions, weights) for part in self.parts])
+
+    def _mean(self, slopes: Sequence[Tensor]) -> Tensor:
+        if self.weights is None:
+            return torch.stack(list(slopes)).mean(0)
+        return torch.stack([weight * slope for weight, slope in zip(self.weights, slopes, strict=True)]).sum(0)
