@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy.special
 import scipy.stats
 import torch
 from torch import Tensor
@@ -187,7 +188,31 @@ def covering_radii(repetitions: int = 100, observed: Sequence[int] = (1, 10, 100
     return found
 
 
-MEASURED: tuple[Callable[[int], list[Rate]], ...] = (widths, prior_bands, sample_radii, covering_radii)
+def smoothed_radii(repetitions: int = 200, observed: Sequence[int] = (2, 10, 100)) -> list[Rate]:
+    """The radii for smoothed distributions: of the sample from the law, which is symmetric for total variation."""
+    rng = np.random.default_rng(0)
+    places, line = np.linspace(0, 1, PLACES), np.linspace(-1.5, 2.5, 801)
+    found = []
+    for bandwidth in (0.05, 0.2):
+        kernel = scipy.stats.norm.pdf(line, places[:, None], bandwidth) * (line[1] - line[0])
+        for name, law in _laws().items():
+            true = law.numpy() @ kernel
+            for count in observed:
+                seen = rng.multinomial(count, law.numpy(), size=repetitions) / count @ kernel
+                ratio = np.divide(seen, true, out=np.ones_like(seen), where=true > 1e-300)
+                between = {
+                    "total-variation": np.abs(seen - true).sum(1),
+                    "chi-squared": (true * (ratio - 1) ** 2).sum(1),
+                    "kl": scipy.special.xlogy(seen, ratio).sum(1),
+                }
+                for divergence, distances in between.items():
+                    schedule = aw.SmoothedRadius(divergence, bandwidth, FAILURE)
+                    broken = int((distances > schedule(Progress(step=count)) + 1e-9).sum())
+                    found.append(Rate(repr(schedule), f"{name}, {count} contexts", FAILURE, broken, repetitions))
+    return found
+
+
+MEASURED: tuple[Callable[[int], list[Rate]], ...] = (widths, prior_bands, sample_radii, covering_radii, smoothed_radii)
 
 
 def main(arguments: Sequence[str] = ()) -> None:

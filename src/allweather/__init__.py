@@ -121,6 +121,7 @@ if TYPE_CHECKING:
         SampleMMDRadius,
         Schedule,
         SelfNormalisedWidth,
+        SmoothedRadius,
         TransportRadius,
     )
     from allweather.space import Choice, Context, Integer, Real, Space
@@ -160,7 +161,7 @@ _NAMES = {
     "schedules": (
         "BayesianWidth Constant CoveringRadius DensityRadius DivergenceRadius FiniteWidth GrowingWidth "
         "InformationGainWidth PowerLaw Progress RKHSWidth SampleMMDRadius Schedule SelfNormalisedWidth "
-        "TransportRadius"
+        "SmoothedRadius TransportRadius"
     ),
     "space": "Choice Context Integer Real Space",
     "space.constraints": "LinearConstraint",
@@ -274,6 +275,7 @@ __all__ = [
     "SampleMMDRadius",
     "Schedule",
     "SelfNormalisedWidth",
+    "SmoothedRadius",
     "Space",
     "Spec",
     "Study",

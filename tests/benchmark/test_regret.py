@@ -12,6 +12,14 @@ BALL = aw.TotalVariation(aw.DivergenceRadius("total-variation"))
 EQUATION_6 = Measure("Eq. 6", aw.DRO(BALL))
 
 
+def test_as_many_contexts_as_the_regret_needs():
+    chosen = problem("modified-branin", sd=0.2)
+    decisions = torch.rand(64, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    few, many = (chosen.values(decisions, chosen.truth(n).points).mean(1) for n in (4096, 2**17))
+    best = few.argmax()
+    assert ((few[best] - few) - (many[best] - many)).abs().max() < 3e-3
+
+
 def test_every_step_is_judged_by_its_own_radius(tmp_path):
     chosen = problem("hartmann3")
     judge = ScheduledJudge.of(chosen, EQUATION_6, tmp_path)

@@ -98,6 +98,17 @@ def test_the_last_variable_is_the_context(name, theirs):
 KNOWN = {"goldstein-price": -(1 + 2.5**2 * 4.75) * (30 + 0.5**2 * 10.75)}
 
 
+def test_the_true_law_of_the_shift_is_outside_of_the_ball():
+    believed, true = scipy.stats.norm(0.5, 0.1), scipy.stats.norm(0.6, 0.2)
+    quantiles = (np.arange(20_000) + 0.5) / 20_000
+    apart = believed.ppf(quantiles) - true.ppf(quantiles)
+    clipped = believed.ppf(quantiles).clip(0, 1) - true.ppf(quantiles).clip(0, 1)
+    assert np.abs(apart).mean() == pytest.approx(0.117, abs=1e-3)
+    assert np.abs(clipped).mean() == pytest.approx(0.115, abs=1e-3)
+    variances = scipy.stats.norm(0.5, 0.1**0.5).ppf(quantiles) - scipy.stats.norm(0.6, 0.2**0.5).ppf(quantiles)
+    assert np.abs(variances).mean() == pytest.approx(0.134, abs=1e-3)
+
+
 def test_robust_beats_non_robust_on_the_shift():
     one = problem("shift-example")
     x = torch.linspace(0, 1, 2001, dtype=torch.float64)[:, None]

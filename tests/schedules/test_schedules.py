@@ -18,6 +18,12 @@ NOW = Progress(step=25, decision_dim=2, context_dim=3, information_gain=4.0)
         (aw.SampleMMDRadius(), (2 + math.sqrt(2 * math.log(10))) / 5),
         (aw.TransportRadius(), 0.06),
         (aw.DivergenceRadius("total-variation"), 1 / (5 + math.sqrt(26))),
+        (
+            aw.SmoothedRadius("total-variation", 0.5, 0.2),
+            (math.sqrt((1 + 2 / math.sqrt(2 * math.pi)) ** 3 - 1) + math.sqrt(2 * math.log(5))) / 5,
+        ),
+        (aw.SmoothedRadius("chi-squared", 0.5, 0.2), ((1 + 2 / math.sqrt(2 * math.pi)) ** 3 - 1) / 5),
+        (aw.SmoothedRadius("kl", 0.5, 0.2), math.log(1 + ((1 + 2 / math.sqrt(2 * math.pi)) ** 3 - 1) / 5)),
         # Srinivas et al.: the log-determinant is twice the information gain
         (aw.RKHSWidth(norm_bound=3.0), math.sqrt(18 + 300 * 8 * math.log(250) ** 3)),
         (aw.InformationGainWidth(1.0, 0.5, sets=6), 1 + math.sqrt(2 * (5 + math.log(70)))),
@@ -110,6 +116,9 @@ def test_numbers_and_functions_become_schedules():
         lambda: aw.GrowingWidth(contexts=0),
         lambda: aw.GrowingWidth(contexts=4, smoothness=0.0),
         lambda: aw.DivergenceRadius("hellinger"),
+        lambda: aw.SmoothedRadius("hellinger"),
+        lambda: aw.SmoothedRadius("kl", bandwidth=0.0),
+        lambda: aw.SmoothedRadius("kl", failure=1.0),
         lambda: aw.TransportRadius(-1),
         lambda: Progress(step=0),
         lambda: Progress(step=1, information_gain=-9.0),

@@ -155,5 +155,5 @@ def _pushing(name: str, goal: Sequence[float], longest: int, count: int) -> Prob
         quantile=law.quantile,
         ridge=_ridge((float(goal[0]), float(goal[1]))),
         support=Reference(middles, torch.full((count,), 1 / count, dtype=torch.float64)),
-        source="phi Sec. 5.3; scene of Wang and Jegelka (2017) on pymunk; the goal is ours",
+        source="phi Sec. 5.3; scene of Wang and Jegelka (2017) on pymunk; errata E57 (the goal is ours)",
     )

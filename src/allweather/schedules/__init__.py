@@ -11,6 +11,7 @@ from allweather.schedules.radii import (
     DensityRadius,
     DivergenceRadius,
     SampleMMDRadius,
+    SmoothedRadius,
     TransportRadius,
 )
 from allweather.schedules.widths import (
@@ -38,6 +39,7 @@ __all__ = [
     "SampleMMDRadius",
     "Schedule",
     "SelfNormalisedWidth",
+    "SmoothedRadius",
     "TransportRadius",
     "as_schedule",
 ]
