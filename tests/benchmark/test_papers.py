@@ -10,7 +10,11 @@ import pytest
 from allweather.benchmark import Run, execute, reproduce
 from allweather.benchmark.claims import check_claims
 from allweather.benchmark.papers import CATALOGUE
-from allweather.benchmark.papers.subsets import LargeVarianceHelps
+from allweather.benchmark.papers.subsets_claims import (
+    GainShrinksWithCost,
+    LargeVarianceHelps,
+    SpendsLessOnCheapSets,
+)
 from allweather.benchmark.run_times import run_times
 from allweather.methods import method
 from allweather.problems import problem
@@ -185,6 +189,38 @@ class TestSubsets:
         assert (found.estimate, found.seeds, found.verdict) == (1.0, 9, "holds")  # ts-psq is not counted
         assert LargeVarianceHelps().findings(table[table["problem"].str.contains("0.02")]) == []
 
+    def test_claims_about_convergence_and_cheap_sets(self):
+        """ts-psq-per-cost never plays the full set, etc-ada does after some cheap plays, ei-psq-per-cost only that."""
+        rows, cheap = [], {"ts-psq-per-cost": 4, "etc-ada": 2, "ei-psq-per-cost": 0}
+        for one, plays in cheap.items():
+            for seed in range(8):
+                for step in range(4):
+                    cost = 0.1 if step < plays else 1.0
+                    keys = {"problem": "gp-sample-3d, moderate, 0.02", "method": one, "seed": seed, "step": step}
+                    values = {"cost": cost, "cheap": cost < 1, "optimal": cost == 1, "simple": plays + 0.01 * seed}
+                    rows.append({**keys, **values, "cumulative": 1.0, "seconds": 1.0})
+        table = pd.DataFrame(rows)
+        table["spent"] = table.groupby(["method", "seed"])["cost"].cumsum()
+        said = {claim.words: claim for claim in CATALOGUE["subsets-fig3"].claims}
+        (found,) = said["TS-PSQ and UCB-PSQ per unit cost do not converge"].findings(table)
+        assert (found.estimate, found.verdict) == (1.0, "holds")
+        (found,) = said["EI per unit cost makes little use of cheap control sets"].findings(table)
+        assert (found.estimate, found.verdict) == (pytest.approx(0.2 / 2.2), "holds")
+        (found,) = SpendsLessOnCheapSets("ei-psq-per-cost", "", "moderate").findings(table)
+        assert (found.estimate, found.verdict) == (0.0, "holds")
+        (found,) = SpendsLessOnCheapSets("etc-ada", "", "moderate").findings(table)
+        assert (found.estimate, found.verdict) == (pytest.approx(0.2 / 2.2), "fails")
+
+    def test_gains_shrink_as_costs_rise(self):
+        gains, rows = {"cheap": 2.0, "expensive": 0.5}, []
+        for level, gain in gains.items():
+            for seed in range(4):
+                for one, regret in (("etc-ada", 1.0), ("ts-psq", 1.0 + gain + 0.01 * seed)):
+                    keys = {"problem": f"hartmann3-subsets, {level}, 0.02", "method": one, "seed": seed, "step": 1}
+                    rows.append({**keys, "spent": 1.0, "simple": regret})
+        (found,) = GainShrinksWithCost("etc-ada", "ts-psq").findings(pd.DataFrame(rows))
+        assert (found.setting, found.estimate) == ("hartmann3-subsets, 0.02", pytest.approx(1.5))
+
 
 def options_of_names(name):
     """Labels of the problems, and methods, of an entry whose methods are names."""
@@ -210,7 +246,9 @@ def test_entries_made_from_the_runs_of_others(name, tmp_path):
 def test_claims_are_tested_even_with_one_measure():
     table = results(["hartmann3"], ["UCB-BOCU-1", "UCB-BOCU-2"], lambda _, one, seed: float(one[-1]) + seed)
     found = check_claims(table.assign(measure="GEN TV"), CATALOGUE["bocu-fig2"].claims)
-    assert found["setting"].tolist() == ["hartmann3, GEN TV"]
+    tested = found[found["verdict"] != "not tested"]
+    assert tested["setting"].tolist() == ["hartmann3, GEN TV"]
+    assert tested["sentence"].tolist() == ["UCB-BOCU-2 does better there (Sec. 5, Fig. 2)"]
 
 
 def test_a_shorter_run_than_the_journal_is_cut(tmp_path):

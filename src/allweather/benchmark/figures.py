@@ -47,6 +47,8 @@ class Figure:
     """Summary of the results; by default the final regrets."""
     draw: Callable[[pd.DataFrame, Path], Path] | None = None
     """How the figure is drawn; by default regret against the iteration or the cost."""
+    ours: tuple[str, ...] = ()
+    """Methods, by their label, that the paper does not have; they are marked wherever results are shown."""
     journals: str = ""
     """The entry whose folder has the journals, where several share their runs; by default its own."""
 
@@ -68,7 +70,9 @@ class Figure:
     def _drawn(self, results: pd.DataFrame, path: Path) -> Path:
         if self.draw is not None:
             return self.draw(results, path)
-        return figure_by_cost(results, path) if "spent" in results else figure(results, path, self.column, self.log)
+        if "spent" in results:
+            return figure_by_cost(results, path, self.ours)
+        return figure(results, path, self.column, self.log, ours=self.ours)
 
 
 class Wanted(NamedTuple):

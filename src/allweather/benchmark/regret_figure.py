@@ -19,7 +19,12 @@ FLOOR = 1e-5
 
 
 def figure(
-    results: pd.DataFrame, path: Path, column: str = "cumulative", log: bool = False, rewards: Collection[str] = ()
+    results: pd.DataFrame,
+    path: Path,
+    column: str = "cumulative",
+    log: bool = False,
+    rewards: Collection[str] = (),
+    ours: Collection[str] = (),
 ) -> Path:
     """Draw mean regret and a band of one standard error against the step, one panel per problem and measure.
 
@@ -29,6 +34,7 @@ def figure(
         column: `cumulative`, `regret` or `simple`.
         log: whether the vertical axis is logarithmic.
         rewards: problems whose cumulative observed reward is drawn instead.
+        ours: methods that are marked as ours in the legend.
 
     Returns:
         The path.
@@ -46,10 +52,10 @@ def figure(
     axes = {"xlabel": "iteration", "ylabel": f"{name} regret", "yscale": "log" if log else "linear"}
     other = {"ylabel": "cumulative reward", "yscale": "linear"}
     labels = {title: other for title, block in panels.items() if block["problem"].iloc[0] in rewards}
-    return _draw_panels(panels, draw, axes, path, labels)
+    return _draw_panels(panels, draw, axes, path, ours, labels)
 
 
-def figure_by_cost(results: pd.DataFrame, path: Path) -> Path:
+def figure_by_cost(results: pd.DataFrame, path: Path, ours: Collection[str] = ()) -> Path:
     """Draw mean simple regret and a band of one standard error against the cost spent, one panel per problem.
 
     A diamond marks the mean cost after which a method chose the optimal control set only, see `settled`.
@@ -57,6 +63,7 @@ def figure_by_cost(results: pd.DataFrame, path: Path) -> Path:
     Args:
         results: of a campaign with control sets.
         path: of the file; its folder is created.
+        ours: methods that are marked as ours in the legend.
 
     Returns:
         The path.
@@ -74,7 +81,7 @@ def figure_by_cost(results: pd.DataFrame, path: Path) -> Path:
             axis.plot([start], [height], marker="D", color=colour, markersize=6, linestyle="none")
 
     panels = {str(name): block for name, block in results.groupby("problem", sort=False)}
-    return _draw_panels(panels, draw, {"xlabel": "cost spent", "ylabel": "simple regret", "yscale": "log"}, path)
+    return _draw_panels(panels, draw, {"xlabel": "cost spent", "ylabel": "simple regret", "yscale": "log"}, path, ours)
 
 
 def _band(axis: Any, mean: pd.Series, low: pd.Series, high: pd.Series, method: str, colour: str) -> None:
@@ -87,9 +94,10 @@ def _draw_panels(
     draw: Callable[[Any, pd.DataFrame, str, str], None],
     axes: Mapping[str, str],
     path: Path,
+    ours: Collection[str],
     labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
-    """Draw each method of each panel, and write the file; `labels` are those of panels with other axes."""
+    """Draw each method of each panel, with one legend of all; `labels` are those of panels with other axes."""
     import matplotlib.figure
 
     columns = min(len(panels), 3)
@@ -104,7 +112,33 @@ def _draw_panels(
         axis.set(title=title, **{**axes, **(labels or {}).get(title, {})})
     for axis in list(grid.flat)[len(panels) :]:
         axis.set_axis_off()
-    grid.flat[0].legend(frameon=False, fontsize=7)
+    _draw_legend(drawing, ours)
     path.parent.mkdir(parents=True, exist_ok=True)
     drawing.savefig(path, dpi=130)
     return path
+
+
+def marked(method: str, ours: Collection[str]) -> str:
+    """Return the name of a method as it is shown.
+
+    Args:
+        method: its label.
+        ours: methods that no paper has.
+
+    Example:
+        >>> marked("UCB-BOCU", ["UCB-BOCU"]), marked("TS-BOCU", ["UCB-BOCU"])
+        ('UCB-BOCU (ours)', 'TS-BOCU')
+    """
+    return f"{method} (ours)" if method in ours else method
+
+
+def _draw_legend(drawing: Any, ours: Collection[str]) -> None:
+    """Draw one legend of the methods of all panels below them."""
+    lines = {
+        label: line for axis in drawing.axes for line, label in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    names = sorted(lines)
+    shown = [marked(name, ours) for name in names]
+    drawing.legend(
+        [lines[name] for name in names], shown, loc="outside lower center", ncols=min(len(names), 4), frameon=False
+    )

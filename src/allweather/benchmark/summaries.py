@@ -123,6 +123,27 @@ def settled(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def run_ends(results: pd.DataFrame) -> pd.DataFrame:
+    """Return what each run of a campaign with control sets ended with.
+
+    Args:
+        results: of the campaign, or of stored runs, which have some of the columns already.
+
+    Returns:
+        One row per run: problem, method, seed, `spent`, `spent_on_cheap` (what it spent on sets cheaper than the
+        dearest), `plays`, `simple`, `cumulative`, `settled` and `converged`.
+    """
+    keys = [*KEYS_BY_COST, "seed"]
+    if "cheap" in results:
+        cheap = (results["cost"] * results["cheap"]).groupby([results[key] for key in keys]).sum()
+        counts = results.groupby(keys).size()
+        whole = pd.DataFrame({"spent_on_cheap": cheap, "plays": counts}).reset_index()
+        results = results.drop(columns=["spent_on_cheap", "plays"], errors="ignore").merge(whole, on=keys)
+    last = results.sort_values("spent").groupby(keys, sort=False).last().reset_index()
+    wanted = ["spent", "spent_on_cheap", "plays", "simple", "cumulative"]
+    return last[[*keys, *(name for name in wanted if name in last)]].merge(settled(results), on=keys)
+
+
 def summary_by_cost(results: pd.DataFrame, cost: float | None = None) -> pd.DataFrame:
     """Return the simple regret at a cost, with its rank within each problem.
 
@@ -147,7 +168,10 @@ def summary_by_cost(results: pd.DataFrame, cost: float | None = None) -> pd.Data
         seeds=("seed", "count"),
     )
     runs = results[results["spent"] <= limit + 1e-9].groupby(KEYS_BY_COST, sort=False)
-    table["plays"] = runs.size() / table["seeds"]
+    if "plays" in results:  # stored runs have some of the plays only
+        table["plays"] = run_ends(results).groupby(KEYS_BY_COST, sort=False)["plays"].mean()
+    else:
+        table["plays"] = runs.size() / table["seeds"]
     table["seconds_per_play"] = runs["seconds"].mean()
     table["rank"] = table.groupby("problem")["mean"].rank()
     return table.reset_index().sort_values(["problem", "rank"], ignore_index=True)
