@@ -1,10 +1,13 @@
-"""A soak: workers that are killed, pages under load of which one is restarted, corrections and backups, and a verdict.
+"""A soak: workers that are killed and suspended, pages under load, attacks on the storage, and a verdict.
 
     python -m benchmarks soak --minutes 10 --workers 16
 
 SQLite and PostgreSQL run side by side. Every acknowledged report is noted in a file of its own before the next; at the
 end each must be in the journal. The decisions of studies that one worker at a time carries out must be those of an
-undisturbed run. One page and one worker run from beginning to end: their memory must not grow.
+undisturbed run. One page and one worker run from beginning to end: their memory must not grow. Meanwhile logs are
+deleted, bytes damaged, events changed, databases upgraded and backups restored (`soak_attacks`). The verdict also says
+whether what users of Optuna met happens here: a lock that survives a kill, live trials that are failed, a migration that
+corrupts.
 """
 
 import argparse
@@ -23,9 +26,21 @@ from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
+from benchmarks.soak_attacks import ATTACKS
 from benchmarks.soak_notes import current, note
 from benchmarks.soak_page import VISITORS, Page, visit
-from benchmarks.soak_verdict import compare, growth, nature, profit, shared_study, solo_study, verdict
+from benchmarks.soak_verdict import (
+    SLOW_SECONDS,
+    compare,
+    growth,
+    nature,
+    profit,
+    shared_study,
+    slow_study,
+    solo_study,
+    verdict,
+    waits,
+)
 
 FORK = multiprocessing.get_context("fork")
 SHARED, SOLO = 400, 24
@@ -36,6 +51,10 @@ a second time."""
 KILLS, RESTART, REFUSED = 20, 240.0, 3
 """Kills in a minute, seconds between restarts of the page, and the exit code of a worker that was refused because
 others were writing for too long."""
+LEASE, SUSPENDED, SUSPENSION_EVERY = 5.0, 8.0, 10.0
+"""Seconds of a turn's lease, for which a worker is suspended, and between two suspensions."""
+ATTACK_EVERY = 8.0
+"""Seconds between the beginnings of two attacks on the storage, if they do not last longer."""
 
 
 def share(url, path, until):
@@ -68,6 +87,19 @@ def alone(url, path, until):
         number = current(path.parent, "solo", number if time.time() < until else None)
 
 
+def dawdle(url, path, until):
+    """A worker that lives but is slower than its trials last: they are given up, and then told."""
+    while time.time() < until:
+        study, other = slow_study(url), slow_study(url)
+        trial = study.ask()
+        note(path, study="slow-0", asked=trial.number, decision=trial.decision)
+        time.sleep(1.5 * SLOW_SECONDS)
+        for each in (other.ask(), trial):  # with the first the second is given up
+            study.tell(each, profit(each), context={"demand": nature(each.number)})
+            note(path, study="slow-0", told=each.number, value=profit(each))
+        _sleep(5.0, until)
+
+
 def _sleep(seconds, until):
     time.sleep(max(min(seconds, until - time.time()), 0))
 
@@ -79,23 +111,19 @@ def megabytes(process):
 
 
 class Workers:
-    """Processes that carry out jobs: the first one undisturbed, the others killed now and then, and begun again."""
+    """Processes that carry out jobs: the first one undisturbed, the others killed or suspended now and then."""
 
     def __init__(self, jobs, source):
         self.jobs, self.source, self.ended, self.began = jobs, source, Counter(), time.time()
         self.running = [_begin(job) for job in jobs]
-
-    @property
-    def kills(self):
-        """How many were killed so far."""
-        return self.ended[-signal.SIGKILL]
+        self.kills, self.suspended, self.resumed, self.next_suspension = [], {}, 0, time.time() + SUSPENSION_EVERY
 
     def kill(self):
         """Kill what is due, in pairs: a worker wherever it is, and its successor while it opens, asks and tells.
 
         Every fifth time it is the last one, which is the only worker of its studies.
         """
-        due = int(KILLS * (time.time() - self.began) / 60) - self.kills
+        due = int(KILLS * (time.time() - self.began) / 60) - len(self.kills)
         for _ in range(min(due // 2, 3)):
             among = self.source.randrange(1, len(self.jobs))
             place = len(self.jobs) - 1 if self.source.random() < 0.2 else among
@@ -103,6 +131,27 @@ class Workers:
                 self.running[place].kill()
                 self._replace(place)
                 time.sleep(self.source.uniform(0, 1.0))
+
+    def suspend(self):
+        """Suspend a worker for longer than the lease of its turn, wherever it is, and continue those that are due."""
+        for process, until in list(self.suspended.items()):
+            if process.exitcode is None and time.time() > until:
+                os.kill(process.pid, signal.SIGCONT)
+                self.resumed += 1
+            if process.exitcode is not None or time.time() > until:
+                del self.suspended[process]
+        if time.time() > self.next_suspension:
+            process = self.running[self.source.randrange(1, len(self.jobs))]
+            if process.exitcode is None and process not in self.suspended:
+                os.kill(process.pid, signal.SIGSTOP)
+                self.suspended[process] = time.time() + SUSPENDED
+            self.next_suspension = time.time() + SUSPENSION_EVERY
+
+    def release(self):
+        """Continue all that are suspended."""
+        for process in self.suspended:
+            if process.exitcode is None:
+                os.kill(process.pid, signal.SIGCONT)
 
     def follow(self):
         """Begin again what has ended."""
@@ -112,30 +161,70 @@ class Workers:
 
     def _replace(self, place):
         self.running[place].join()
-        self.ended[self.running[place].exitcode] += 1
+        code = self.running[place].exitcode
+        self.ended[code] += 1
+        if code == -signal.SIGKILL:
+            self.kills.append((time.time(), self.jobs[place][2].stem))
         self.running[place] = _begin(self.jobs[place])
 
 
-def soak(url, folder, minutes, workers, seed=0):
+class Attacks:
+    """Attacks on the storage, one after the other."""
+
+    def __init__(self, name, url, folder):
+        self.kinds, self.url, self.folder, self.count = ATTACKS[name], url, folder, 0
+        self.running, self.due = None, time.time() + ATTACK_EVERY
+
+    def follow(self):
+        """Begin the next attack when it is due and the one before has ended."""
+        if time.time() > self.due and (self.running is None or self.running.exitcode is not None):
+            self.due = time.time() + ATTACK_EVERY
+            attack = self.kinds[self.count % len(self.kinds)]
+            self.running = FORK.Process(target=_attack, args=(attack, self.url, self.folder, self.count))
+            self.running.start()
+            self.count += 1
+
+    def found(self):
+        """Sums of what all attacks did and found; one that did not end in order has no line."""
+        if self.running is not None:
+            self.running.join(600)
+        file, sums = self.folder / "attacks.txt", Counter({"attacks": 0})
+        for line in file.read_text().splitlines() if file.exists() else ():
+            sums.update(json.loads(line) | {"at": 0, "attacks": 1})
+        del sums["at"]
+        return {**sums, "attacks_failed": self.count - sums["attacks"]}
+
+
+def _attack(attack, url, folder, number):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    note(folder / "attacks.txt", **attack(url, folder, number, _begin))
+
+
+def soak(name, url, folder, minutes, workers, seed=0):
     """Run everything against one database, and return the verdict as numbers."""
+    from allweather.storage import turns
+
+    turns.LEASE_SECONDS = LEASE
     source = random.Random(seed)
     rehearsal = solo_study(None, 0)  # imports everything before the processes fork
     for _ in range(12):
         trial = rehearsal.ask()
         rehearsal.tell(trial, profit(trial), context={"demand": nature(trial.number)})
     shared_study(url, 0)
-    page, steady = (Page(url, folder / f"address-{name}") for name in ("restarted", "steady"))
+    page, steady = (Page(url, folder / f"address-{kind}") for kind in ("restarted", "steady"))
     began, until = time.time(), time.time() + 60 * minutes
-    jobs = [(share, url, folder / f"worker-{place}.jsonl", until) for place in range(max(workers - 1, 1))]
-    jobs.append((alone, url, folder / "alone.jsonl", until))
+    jobs = [(share, url, folder / f"worker-{place}.jsonl", until) for place in range(max(workers - 2, 1))]
+    jobs += [(dawdle, url, folder / "slow.jsonl", until), (alone, url, folder / "alone.jsonl", until)]
     visitors = [_begin((visit, url, folder, place, until)) for place in range(VISITORS)]
-    crowd, backups, pause = Workers(jobs, source), [], time.time() + RESTART
+    crowd, attacks, pause = Workers(jobs, source), Attacks(name, url, folder), time.time() + RESTART
     memory = {"page": [], "worker": []}
     signal.signal(signal.SIGTERM, lambda *_: _give_up([page, steady]))
     while time.time() < until - 2:
         time.sleep(source.uniform(0.5, 1.5))
         crowd.kill()
+        crowd.suspend()
         crowd.follow()
+        attacks.follow()
         memory["page"].append(megabytes(steady.process))
         memory["worker"].append(megabytes(crowd.running[0]))
         for each in (page, steady):
@@ -143,17 +232,23 @@ def soak(url, folder, minutes, workers, seed=0):
         if time.time() > pause and page.ready:
             pause = time.time() + RESTART
             page.end(source.choice([signal.SIGTERM, signal.SIGKILL]))
-            backups.append(_begin((_back_up, url, folder)))
-    kills, trouble = crowd.kills, _finish([*crowd.running, *visitors, *backups], crowd.ended, [page, steady])
+    crowd.release()
+    attacked = attacks.found()
+    trouble = _finish([*crowd.running, *visitors], crowd.ended, [page, steady])
     cores = _processor_time() / (time.time() - began)
     visited = [json.loads(path.read_text()) for path in folder.glob("visitor-*.json")]
     errors = [*trouble, *(error for each in visited for error in each["errors"])]
-    done = {"kills": kills, "refused": crowd.ended[REFUSED], "workers": len(jobs), "restarts": page.restarts}
-    done |= {"requests": sum(each["requests"] for each in visited), "backups": len(backups), "cores": round(cores, 2)}
+    done = {"kills": len(crowd.kills), "refused": crowd.ended[REFUSED], "workers": len(jobs), "restarts": page.restarts}
+    done |= {
+        "requests": sum(each["requests"] for each in visited),
+        "suspended": crowd.resumed,
+        "cores": round(cores, 2),
+    }
     wrong = {"errors": len(errors), "examples": errors[:5]}
     grown = {f"{name}_memory_growth": growth(each) for name, each in memory.items()}
     size = {f"{name}_megabytes": round(max(each)) for name, each in memory.items()}
-    return {**compare(url, folder), **done, **wrong, **grown, **size}
+    lock = {"longest_wait_after_a_kill": waits(folder, crowd.kills, until)}
+    return {**compare(url, folder), **done, **wrong, **grown, **size, **attacked, **lock}
 
 
 def _give_up(pages):
@@ -182,17 +277,6 @@ def _processor_time():
     """Seconds of processor that this process and those that it has waited for have used."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def _back_up(url, folder):
-    from allweather.storage import Database
-    from allweather.storage.backup import backup_lines
-
-    database = Database(url)
-    new = folder / "backup.new"
-    new.write_text("\n".join(backup_lines(database)))
-    new.replace(folder / "backup.jsonl")
-    database.close()
 
 
 def _carry_out(act, *given):
@@ -231,9 +315,9 @@ def _run(name, minutes, workers):
     """Run the soak on one database, print the verdict, and return whether it passed."""
     with tempfile.TemporaryDirectory(prefix="allweather-soak-") as folder, _database(name, folder) as url:
         began = time.time()
-        found = soak(url, Path(folder), minutes, workers)
+        found = soak(name, url, Path(folder), minutes, workers)
         good, text = verdict(found)
-        print(f"{name}: {text}, {(time.time() - began) / 60:.0f} minutes", json.dumps(found), sep="\n", flush=True)
+        print(f"{name} ({(time.time() - began) / 60:.0f} minutes): {text}", json.dumps(found), sep="\n", flush=True)
     return good
 
 

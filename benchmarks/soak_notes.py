@@ -2,12 +2,13 @@
 
 import json
 import os
+import time
 
 
 def note(path, **fields):
     """Write an acknowledgement, and see that it is on the disk."""
     with path.open("a") as file:
-        file.write(json.dumps(fields) + "\n")
+        file.write(json.dumps({**fields, "at": time.time()}) + "\n")
         file.flush()
         os.fsync(file.fileno())
 

@@ -5,8 +5,14 @@ from collections import Counter
 
 from benchmarks.soak_notes import acknowledged
 
-FLAT = 1.25
-"""Growth of memory that passes: from the second quarter of the time, in which everything was in use, to the last."""
+FLAT, LOCKED = 1.25, 120.0
+"""Growth of memory that passes: from the second quarter of the time, in which everything was in use, to the last; and
+seconds without an acknowledgement after a kill, beyond which a lock is taken to have survived it."""
+SLOW_SECONDS = 2.0
+"""Seconds after which trials are given up in a study whose worker is slower than that."""
+WRONG = ("lost", "doubled", "differing", "errors", "failed_alive", "attacks_failed", "cut_lost", "cut_unnoticed")
+WRONG += ("upgrade_lost", "upgrade_half_made", "upgrade_unnoticed", "damages_wrong", "changes_unnoticed", "backup_lost")
+"""What must be zero."""
 
 
 def space():
@@ -45,6 +51,13 @@ def solo_study(url, number):
     return aw.Study(space(), context=aw.KDE(16), seed=number, storage=url, name=f"solo-{number}")
 
 
+def slow_study(url):
+    """A study whose trials are given up sooner than they are told."""
+    from allweather.storage import Storage
+
+    return shared_study(Storage(url, expire=SLOW_SECONDS), 0, "slow")
+
+
 def growth(memory):
     """How much more memory there was in the last quarter of the time than in the second."""
     quarter = len(memory) // 4
@@ -52,12 +65,49 @@ def growth(memory):
 
 
 def verdict(found):
-    """Whether a soak passed, and its numbers as text."""
+    """Whether a soak passed, and its numbers as text; failures that are known elsewhere have a line each."""
     grown = max(found["page_memory_growth"], found["worker_memory_growth"])
-    good = not (found["lost"] or found["doubled"] or found["differing"] or found["errors"]) and grown <= FLAT
-    names = ("acknowledged", "lost", "doubled", "differing", "errors", "refused", "kills", "workers", "requests")
-    text = ", ".join(f"{found[name]} {name}" for name in names).replace("differing", "differing decisions")
-    return good, f"{'PASSED' if good else 'FAILED'}: {text}, memory growth {grown:.3f}"
+    good = not any(found.get(name, 0) for name in WRONG) and grown <= FLAT
+    good = good and found["longest_wait_after_a_kill"] <= LOCKED and found["attacks"] > 0
+    names = ("acknowledged", "lost", "doubled", "differing", "errors", "refused", "kills", "suspended", "workers")
+    text = ", ".join(f"{found[name]} {name}" for name in (*names, "requests"))
+    text = text.replace("differing", "differing decisions")
+    some, locked = Counter(found), found["longest_wait_after_a_kill"]
+    lines = (
+        f"a lock survives a kill (Optuna #5921): {_answer(locked > LOCKED)}; after each of {found['kills']} kills others "
+        f"had something acknowledged within {locked:.0f} s",
+        f"live trials are failed (Optuna #4234, #5470): {_answer(found['failed_alive'])}; {found['told_late']} trials "
+        f"were told after they had been given up, and are complete; {found['failed_alive']} are failed",
+        f"a migration corrupts (Optuna #2216): {_answer(some['upgrade_lost'] + some['upgrade_half_made'])}; "
+        f"{some['upgrades']} upgrades under writers, {some['upgrades_killed']} more killed; "
+        f"{some['upgrade_half_made']} half made, {some['upgrade_lost']} events lost or changed",
+        f"{some['logs_cut']} logs deleted under writers: {some['cut_lost']} of {some['cut_acknowledged']} "
+        f"acknowledgements lost, {some['cut_unnoticed']} writers went on",
+        f"{some['damages']} files damaged: {some['damages_wrong']} of {some['damages_read']} events read wrong",
+        f"{some['changes']} digits changed in studies: {some['changes_unnoticed']} not noticed",
+        f"{some['backups']} backups while all write: {some['backup_lost']} acknowledgements lost",
+    )
+    head = f"{'PASSED' if good else 'FAILED'}: {text}, memory growth {grown:.3f}"
+    return good, "\n  ".join([head, *lines])
+
+
+def _answer(happens):
+    return "yes" if happens else "no"
+
+
+def waits(folder, kills, until):
+    """The longest time from a kill to the next report that is acknowledged about the same kind of study, in seconds."""
+    told = {kind: [] for kind in ("worker", "alone", "slow")}
+    for rows in acknowledged(folder).values():
+        for row in rows:
+            kind = row["by"].removesuffix(".jsonl").partition("-")[0]
+            if "told" in row and kind in told:
+                told[kind].append(row["at"])
+    longest = 0.0
+    for at, name in kills:
+        later = [each for each in told[name.partition("-")[0]] if each > at]
+        longest = max(longest, min(later, default=max(until, at)) - at)
+    return longest
 
 
 def compare(url, folder):
@@ -78,9 +128,11 @@ def compare(url, folder):
     if (folder / "backup.jsonl").exists():
         again = Database(f"sqlite:///{folder}/restored.db")
         restored = len(restore_lines(again, (folder / "backup.jsonl").read_text().split("\n")))
+    failed = sum(trial.state == "failed" for trials in stored.values() for trial in trials)  # nobody reports a failure
+    late = sum(trial.expired and trial.state == "complete" for trial in stored.get("slow-0", ()))
     told = sum("trying" not in row for rows in rows_of.values() for row in rows)
     counts = {"acknowledged": told, "trials": sum(map(len, stored.values()))}
-    wrong = {"lost": lost, "doubled": doubled, "differing": differing}
+    wrong = {"lost": lost, "doubled": doubled, "differing": differing, "failed_alive": failed, "told_late": late}
     return {**counts, **wrong, "compared": sum(map(len, solo.values())), "restored_studies": restored}
 
 

@@ -6,6 +6,7 @@ import scipy.stats
 
 import allweather as aw
 from allweather.storage import Database
+from allweather.storage.backup import backup_lines, restore_lines
 from allweather.storage.export import export_lines, import_lines
 from allweather.storage.journal import Journal
 from allweather.storage.summary import study_summaries
@@ -136,9 +137,16 @@ class TestObservedContexts:
         database = Database(place)
         assert study_summaries(database, 1)[0].trials == 5
         import_lines(database, export_lines(Journal.open(database, "study")), "copy")
-        resumed, copied = aw.Study.load(place), aw.Study.load(place, "copy")
+        restored = Database(f"sqlite:///{tmp_path}/restored.db")
+        assert restore_lines(restored, backup_lines(database)) == ["copy", "study"]
+        resumed, *others = (aw.Study.load(place, name) for name in ("study", "copy"))
+        others.append(aw.Study.load(restored.address, "study"))
         assert len(resumed.history.observed) == 4
-        assert resumed.ask().decision == copied.ask().decision == study.trial(5).decision
+        assert [other.trials().equals(resumed.trials()) for other in others] == [True, True]
+        asked = resumed.ask()
+        assert [(each.decision, each.context) for each in (other.ask() for other in others)] == [
+            (asked.decision, asked.context)
+        ] * 2
 
     def test_they_count_beside_those_of_trials_without_a_simulator(self):
         study = aw.Study(SPACE, context=aw.Empirical(), seed=1)

@@ -2,14 +2,17 @@
 
 import logging
 import os
+import signal
 import threading
 import time
 
 import pytest
 import sqlalchemy as sa
 from tests.storage.test_optimistic_writes import SPACE
+from tests.storage.workers import FORK, study
 
 import allweather as aw
+from allweather.engine import Engine
 from allweather.storage import Database, StorageError, database, turns
 from allweather.storage.turns import locked
 
@@ -54,6 +57,40 @@ def test_a_holder_in_postgresql_is_passed_by(postgresql, monkeypatch, caplog):
     monkeypatch.setattr(database, "QUEUED", 0.1)
     with Database(postgresql).turn(8), Database(postgresql).turn(8):
         assert "deciding without a turn" in caplog.text
+
+
+def suspended(url, channel):
+    """Ask for a trial, be suspended in the middle of it, and go on when somebody says so."""
+    own, propose = study(url, "suspended"), Engine.propose
+
+    def suspend(*given, **options):
+        Engine.propose = propose
+        found = propose(*given, **options)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return found
+
+    Engine.propose = suspend
+    channel.send(own.ask())
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes that can be suspended")
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_worker_that_is_suspended_longer_than_its_lease_takes_nobodys_trial(kind, tmp_path, request, monkeypatch):
+    url = f"sqlite:///{tmp_path}/study.db" if kind == "sqlite" else request.getfixturevalue("postgresql")
+    monkeypatch.setattr(turns, "LEASE_SECONDS", 0.1)
+    monkeypatch.setattr(database, "QUEUED", 0.1)
+    own, (there, here) = study(url, "suspended"), FORK.Pipe()
+    process = FORK.Process(target=suspended, args=(url, here), daemon=True)
+    process.start()
+    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+    taken = own.ask()
+    own.tell(taken, 1.0, context={"demand": 0.5})
+    os.kill(process.pid, signal.SIGCONT)
+    late = there.recv()
+    process.join()
+    assert (taken.number, late.number) == (0, 1)
+    assert late.decision != taken.decision  # it was decided again
+    assert own.trials()["state"].tolist() == ["complete", "pending"]
 
 
 def test_who_waits_too_long_for_many_others_is_told(monkeypatch):

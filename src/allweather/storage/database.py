@@ -62,8 +62,9 @@ class Database:
         self._identity: tuple[int, int] | None = None
         if self._file is not None and parsed.query.get("mode", "rwc") == "rwc":
             create_private(self._file)
+        self._schema: str | None = None
         self._update()
-        self._identity = self._identify()
+        self._identity, self._schema = self._identify(), VERSION
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -73,7 +74,10 @@ class Database:
         with self._connected() as connection:
             connection = connection.execution_options(writing=True)
             with connection.begin():
+                self._require_same_schema(connection)
                 yield connection
+                if self._file is None:  # a server may upgrade between the first look and what was written since
+                    self._require_same_schema(connection)
                 self._require_same_file()  # once more, before it is acknowledged
                 self._require_same_log(connection)
 
@@ -195,6 +199,18 @@ class Database:
                 "present one"
             )
 
+    def _require_same_schema(self, connection: Connection) -> None:
+        """Refuse to write into tables that a newer version has upgraded since they were opened."""
+        if self._schema is None:
+            return
+        found = connection.execute(CURRENT).scalars().all()
+        if found != [self._schema]:
+            raise StorageError(
+                f"{self.address}: it was upgraded by a newer allweather (schema {', '.join(found)}; this program knows "
+                f"{self._schema}) while it was open; nothing of this call was written. End this program, update "
+                "allweather, and start it again"
+            )
+
     def _update(self) -> None:
         """Upgrade an older schema; refuse a newer one."""
         if self._file is None or self._file.exists():
@@ -248,9 +264,10 @@ def _schema_version(connection: Connection) -> list[str]:
     """The version of the schema, read without alembic; empty if there is none yet."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return []
-    return list(connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars())
+    return list(connection.execute(CURRENT).scalars())
 
 
+CURRENT = sa.text("SELECT version_num FROM alembic_version")
 HOLDER = sa.text(
     "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = :lock AND objid = :study"
 )
@@ -280,6 +297,7 @@ EXPLANATIONS = {
     "disk I/O": "the disk failed; nothing of this call was acknowledged",
     "lock timeout": f"another worker has been writing for more than {BUSY_TIMEOUT} seconds",
     "locked": f"another worker has been writing for more than {BUSY_TIMEOUT} seconds",
+    "too many clients": "the server takes no more connections; raise its max_connections, or repeat the call later",
     "connection": "the connection was lost; nothing of this call was acknowledged, so it can be repeated",
     "terminat": "the connection was lost; nothing of this call was acknowledged, so it can be repeated",
 }

@@ -20,7 +20,7 @@ class Replay:
     history: History
     seen: int = 0
     asked_at: Mapping[int, float] = field(default_factory=dict)
-    """When each trial was asked for, in seconds since 1970."""
+    """When each trial was asked for, in seconds since 1970, and no later than the events after it."""
 
     def after(self, events: Iterable[Event]) -> Replay:
         """Return the replay with further events."""
@@ -29,6 +29,10 @@ class Replay:
         revision, observed = history.revision, list(history.observed)
         for event in events:
             seen = event.number
+            for number in reversed(asked_at) if event.at else ():  # by a clock that was ahead, and set back since
+                if asked_at[number] <= event.at:
+                    break
+                asked_at[number] = event.at
             if event.kind == "changed":
                 history = replace(history, trials=tuple(trials), revision=revision).changed(event.content)
                 revision = history.revision
