@@ -48,8 +48,8 @@ audit: $(DEVELOPMENT)
 	$(INSTALL) -e '.[audit]'
 	$(BIN)/pip-audit --skip-editable --progress-spinner off
 
-# Workers, kills, restarts, a page under load, corrections and backups, and one verdict: ten minutes on each of SQLite
-# and PostgreSQL, or more with HOURS=1.
+# Workers that are killed and suspended, pages under load, deleted logs, damaged bytes, upgrades and backups while all
+# write, and one verdict: ten minutes on each of SQLite and PostgreSQL side by side, or more with MINUTES=30 or HOURS=1.
 HOURS ?=
 MINUTES ?= $(if $(HOURS),$(shell echo $$(( 60 * $(HOURS) ))),10)
 soak: $(DEVELOPMENT)

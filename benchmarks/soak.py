@@ -5,9 +5,9 @@
 SQLite and PostgreSQL run side by side. Every acknowledged report is noted in a file of its own before the next; at the
 end each must be in the journal. The decisions of studies that one worker at a time carries out must be those of an
 undisturbed run. One page and one worker run from beginning to end: their memory must not grow. Meanwhile logs are
-deleted, bytes damaged, events changed, databases upgraded and backups restored (`soak_attacks`). The verdict also says
-whether what users of Optuna met happens here: a lock that survives a kill, live trials that are failed, a migration that
-corrupts.
+deleted, bytes damaged, events changed, databases upgraded and backups restored (`soak_attacks`). The verdict also
+says whether what users of Optuna met happens here: a lock that survives a kill, live trials that are failed, a
+migration that corrupts.
 """
 
 import argparse
@@ -38,6 +38,7 @@ from benchmarks.soak_verdict import (
     shared_study,
     slow_study,
     solo_study,
+    together,
     verdict,
     waits,
 )
@@ -302,22 +303,30 @@ def main(words=()):
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--only", choices=["sqlite", "postgresql"])
+    parser.add_argument("--found", type=Path, help="where the numbers of one database are written")
     given = parser.parse_args(list(words))
     if given.only:
-        sys.exit(0 if _run(given.only, given.minutes, given.workers) else 1)
+        sys.exit(0 if _run(given.only, given) else 1)
     both = ["sqlite", *(["postgresql"] if _server_installed() else [])]
     common = [sys.executable, "-m", "benchmarks", "soak", *words]
-    sides = [subprocess.Popen([*common, "--only", name]) for name in both]
-    sys.exit(max(side.wait() for side in sides))
+    with tempfile.TemporaryDirectory() as folder:
+        files = {name: Path(folder) / f"{name}.json" for name in both}
+        sides = [subprocess.Popen([*common, "--only", name, "--found", str(file)]) for name, file in files.items()]
+        failed = [name for name, side in zip(both, sides, strict=True) if side.wait() != 0]
+        found = [json.loads(file.read_text()) for file in files.values() if file.exists()]
+    print(together(both, failed, found))
+    sys.exit(1 if failed else 0)
 
 
-def _run(name, minutes, workers):
+def _run(name, given):
     """Run the soak on one database, print the verdict, and return whether it passed."""
     with tempfile.TemporaryDirectory(prefix="allweather-soak-") as folder, _database(name, folder) as url:
         began = time.time()
-        found = soak(name, url, Path(folder), minutes, workers)
+        found = soak(name, url, Path(folder), given.minutes, given.workers)
         good, text = verdict(found)
         print(f"{name} ({(time.time() - began) / 60:.0f} minutes): {text}", json.dumps(found), sep="\n", flush=True)
+        if given.found is not None:
+            given.found.write_text(json.dumps(found))
     return good
 
 

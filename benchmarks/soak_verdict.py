@@ -74,8 +74,8 @@ def verdict(found):
     text = text.replace("differing", "differing decisions")
     some, locked = Counter(found), found["longest_wait_after_a_kill"]
     lines = (
-        f"a lock survives a kill (Optuna #5921): {_answer(locked > LOCKED)}; after each of {found['kills']} kills others "
-        f"had something acknowledged within {locked:.0f} s",
+        f"a lock survives a kill (Optuna #5921): {_answer(locked > LOCKED)}; after each of {found['kills']} kills "
+        f"something was acknowledged within {locked:.0f} s",
         f"live trials are failed (Optuna #4234, #5470): {_answer(found['failed_alive'])}; {found['told_late']} trials "
         f"were told after they had been given up, and are complete; {found['failed_alive']} are failed",
         f"a migration corrupts (Optuna #2216): {_answer(some['upgrade_lost'] + some['upgrade_half_made'])}; "
@@ -89,6 +89,20 @@ def verdict(found):
     )
     head = f"{'PASSED' if good else 'FAILED'}: {text}, memory growth {grown:.3f}"
     return good, "\n  ".join([head, *lines])
+
+
+def together(names, failed, found):
+    """One line for all databases."""
+    sums = Counter()
+    for each in found:
+        sums.update({name: each.get(name, 0) for name in ("acknowledged", "kills", "suspended", "attacks", *WRONG)})
+    said = f"FAILED on {', '.join(failed)}" if failed else "PASSED"
+    wrong = sum(sums[name] for name in WRONG if name != "lost")
+    done = f"{sums['kills']} kills, {sums['suspended']} suspensions, {sums['attacks']} attacks on the storage"
+    return (
+        f"{' and '.join(names)}: {said}: {done}; of {sums['acknowledged']} acknowledgements {sums['lost']} are lost; "
+        f"{wrong} things went wrong"
+    )
 
 
 def _answer(happens):
