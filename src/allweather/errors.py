@@ -8,6 +8,8 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 _ABSENT: Any = object()
+MAX_PROBLEMS_SHOWN = 50
+"""Problems of one input that a message lists, at most."""
 
 
 class AllweatherError(Exception):
@@ -24,6 +26,7 @@ class InvalidInput(AllweatherError, ValueError):
         received: the value that was given instead.
         remedy: what to do about it, where there is something.
         path: places that lead to it, outermost first: a file, a table, a row.
+        problems: what is wrong in several places of one input, such as the cells of a table, in their order.
 
     Example:
         >>> error = InvalidInput(where="KL(radius=...)", requirement="be at least 0", received=-1)
@@ -42,7 +45,9 @@ class InvalidInput(AllweatherError, ValueError):
         received: Any = _ABSENT,
         remedy: str = "",
         path: tuple[str, ...] = (),
+        problems: tuple[InvalidInput, ...] = (),
     ) -> None:
+        self.problems = problems
         self.problem, self.where, self.requirement, self.remedy, self.path = problem, where, requirement, remedy, path
         self.has_received = received is not _ABSENT
         self.received = None if received is _ABSENT else received
@@ -72,25 +77,34 @@ class InvalidInput(AllweatherError, ValueError):
         text = "; ".join(parts)
         return f"{text}, got {shown(self.received)}" if self.has_received else text
 
-    def _text(self) -> str:
+    @property
+    def lines(self) -> list[str]:
+        """The message, with a line of its own for each of several problems."""
         text = self._reason("must")
         if self.where:
             text = f"`{self.where}` {text}"
-        if self.remedy:
-            text = f"{text}; {self.remedy}"
-        return ": ".join([*self.path, text])
+        if not self.problems:
+            return [": ".join([*self.path, f"{text}; {self.remedy}" if self.remedy else text])]
+        listed = [f"  {each.where}: {each.reason}" for each in self.problems[:MAX_PROBLEMS_SHOWN]]
+        further = len(self.problems) - len(listed)
+        listed += [f"  and {further} more"] if further else []
+        remedies = dict.fromkeys(each.remedy for each in [*self.problems, self] if each.remedy)
+        return [": ".join([*self.path, f"{text}:"]), *listed, *(f"{each[0].upper()}{each[1:]}." for each in remedies)]
+
+    def _text(self) -> str:
+        return "\n".join(self.lines)
 
     def _changed(self, **fields: Any) -> Self:
         received = self.received if self.has_received else _ABSENT
         now = {"where": self.where, "requirement": self.requirement, "received": received, "remedy": self.remedy}
-        return type(self)(self.problem, **{**now, "path": self.path, **fields})
+        return type(self)(self.problem, **{**now, "path": self.path, "problems": self.problems, **fields})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.problem, dict(vars(self)))
 
 
 def _restored(kind: type[InvalidInput], problem: str, fields: dict[str, Any]) -> InvalidInput:
-    given = {name: fields[name] for name in ("where", "requirement", "remedy", "path")}
+    given = {name: fields[name] for name in ("where", "requirement", "remedy", "path", "problems")}
     return kind(problem, **given, received=fields["received"] if fields["has_received"] else _ABSENT)
 
 

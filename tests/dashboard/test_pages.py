@@ -399,8 +399,8 @@ def test_a_table_is_added_by_its_columns(url):
         assert [each["state"] for each in trials] == ["complete", "complete", "failed", "complete"]
         assert trials[1]["decision"]["temperature"] == 80.5
         assert [each["occasion"] for each in trials] == ["02.03.2026", "02.03.2026", "03.03.2026", "04.03.2026"]
-        latin = client.post(here, data=ours, files={"file": ("runs.csv", "temperature;°C".encode("latin-1"))})
-        assert "not encoded in UTF-8" in text_of(latin.text)
+        latin = client.post(here, data=ours, files={"file": ("runs.csv", bytes(range(256)))})
+        assert "the file is not a text file in UTF-8" in text_of(latin.text)
 
 
 def test_the_daily_loop_by_page(url):

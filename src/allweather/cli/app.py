@@ -16,7 +16,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from allweather._utils.formatting import clean
-from allweather.errors import AllweatherError, BudgetSpent
+from allweather.errors import AllweatherError, BudgetSpent, InvalidInput
 from allweather.storage import Conflict, StorageError
 
 UNEXPECTED, INVALID, STORAGE, BUDGET, FAILED = 1, 2, 3, 4, 5
@@ -57,7 +57,8 @@ class ErrorHandlingGroup(TyperGroup):
             sys.stdout.flush()
             return result
         except AllweatherError as error:
-            print_error(str(error))
+            for line in error.lines if isinstance(error, InvalidInput) else [str(error)]:
+                print_error(line)
             raise typer.Exit(exit_code(error)) from None
         except EXPECTED:
             raise
@@ -103,7 +104,8 @@ def exit_code(error: AllweatherError) -> int:
 
 def print_error(message: str) -> None:
     """Print a message on standard error, on one line and cut to `MAX_MESSAGE` characters."""
-    text = " ".join(clean(message).split())
+    indent = "  " if message.startswith("  ") else ""
+    text = indent + " ".join(clean(message).split())
     text = text if len(text) <= MAX_MESSAGE else text[: MAX_MESSAGE - 3] + "..."
     error_console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 

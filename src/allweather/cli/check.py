@@ -10,6 +10,7 @@ from rich.text import Text
 from allweather._utils.formatting import clean
 from allweather.cli.app import app, console, print_line
 from allweather.cli.options import SharedOptions, with_study_options
+from allweather.cli.tell import print_suspicious
 
 if TYPE_CHECKING:
     from allweather.engine import Check
@@ -18,18 +19,19 @@ if TYPE_CHECKING:
 @app.command()
 @with_study_options
 def check(shared: SharedOptions) -> None:
-    """Check the model: how well it predicts each outcome from all others, and how important each variable is.
+    """Check the model and the data: how well outcomes are predicted, which look wrong, how important variables are.
 
     Importance is the share of the model's variation that is lost without a variable; shares may sum to more than 100%.
 
     Example: allweather check
     """
     found = shared.study().check()
-    shared.print(found.to_dict(), lambda: _print_check(found))
+    shared.print(found.to_dict(), lambda: _print_check(found, shared.again))
 
 
-def _print_check(found: Check) -> None:
+def _print_check(found: Check, options: str) -> None:
     print_line(found.verdict)
+    print_suspicious(found.suspicious, options)
     if not found.importance:
         return
     table = Table("variable", "importance")

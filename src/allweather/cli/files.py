@@ -5,7 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from allweather._utils.table_files import table_file_text
+from allweather._utils.tables import Line, read_csv
 from allweather.errors import InvalidInput, require
+
+MAX_TABLE_CHARACTERS = 100_000_000
+"""Characters of a table."""
 
 
 def read_file(file: Path, limit: int) -> str:
@@ -27,6 +32,21 @@ def read_file(file: Path, limit: int) -> str:
         raise
     except (OSError, ValueError) as error:  # a UnicodeDecodeError is a ValueError
         raise InvalidInput(f"cannot be read: {error}", where=str(file)) from None
+
+
+def read_lines(file: Path, limit: int = MAX_TABLE_CHARACTERS) -> list[Line]:
+    """Return the rows of a CSV or .xlsx file.
+
+    Args:
+        file: that a user names.
+        limit: of characters.
+
+    Raises:
+        InvalidInput: if the file does not exist, is too large, or holds no rows below a header.
+    """
+    lines = read_csv(table_file_text(file, limit))
+    require(len(lines) > 0, file.name, "have rows below its header", "no rows")
+    return lines
 
 
 def write_new_file(file: Path, text: str, private: bool = False) -> None:

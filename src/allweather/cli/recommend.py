@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from allweather._utils.formatting import brief, clean, parsed_number
+from allweather._utils.formatting import brief, clean
 from allweather.cli.app import app, console, print_line
-from allweather.cli.files import read_file
+from allweather.cli.files import read_lines
 from allweather.cli.objective_options import (
     DistanceOption,
     LevelOption,
@@ -23,10 +23,12 @@ from allweather.cli.objective_options import (
 )
 from allweather.cli.options import Known, SharedOptions, assigned, with_study_options
 from allweather.errors import InvalidInput, require
-from allweather.space.text import value
+from allweather.space import Box
 from allweather.space.variables import Variable
-from allweather.trials import Row, read_csv
-from allweather.trials.tables import DecimalMarks
+from allweather.trials import Row
+from allweather.trials.rows import OBSERVED, find_columns, read_contexts
+from allweather.trials.suspicious import Suspicion
+from allweather.trials.text import in_terminal
 
 if TYPE_CHECKING:
     from allweather.engine.policy import Policy
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 MAX_CONTEXTS = 200
 """Contexts of one policy: each takes the time of a recommendation."""
+MAX_CONTEXT_CHARACTERS = 1_000_000
 
 
 @app.command()
@@ -62,7 +65,8 @@ def recommend(
     chosen = read_objective(study.spec.fields, objective, distance, radius, level)
     known = assigned(context, study.space.variables, "--context")
     best = study.recommend(objective=chosen, context=known, tolerance=tolerance)
-    shared.print(best.to_dict(), lambda: _print_recommendation(best))
+    suspicious = study.suspicious()
+    shared.print(best.to_dict(), lambda: _print_recommendation(best, suspicious, shared.again))
 
 
 @app.command()
@@ -105,36 +109,26 @@ def policy(
     shared.print(found.to_dict(), lambda: _print_policy(found, plot))
 
 
-def _print_recommendation(best: Recommendation) -> None:
+def _print_recommendation(best: Recommendation, suspicious: Sequence[Suspicion], options: str) -> None:
     print_line(str(best))
+    for each in suspicious:
+        print_line(f"trial {each.trial}: {in_terminal(each, options)}")
     if best.cost is not None:
         print_line(f"Control {', '.join(best.control)} at a cost of {brief(best.cost)}; do not control the others.")
 
 
 def _rows(file: Path, variables: Mapping[str, Variable]) -> list[Row]:
-    """Return the contexts of a CSV file; columns that name no context are refused."""
-    lines = read_csv(read_file(file, 1_000_000))
-    require(0 < len(lines) <= MAX_CONTEXTS, str(file), f"have 1 to {MAX_CONTEXTS} rows", len(lines))
-    rows: list[Row] = []
-    marks = DecimalMarks()
-    for line in lines:
-        strange = [name for name in line.cells if name not in variables]
-        require(not strange, f"{file.name}: header", f"name contexts ({', '.join(variables)})", ", ".join(strange))
-        try:
-            cells = {name: _pointed(text, line.decimal_comma) for name, text in line.cells.items()}
-            for name, text in line.cells.items():
-                if parsed_number(cells[name]) is not None:
-                    marks.note(text, name, line)
-            rows.append({name: value(text, variables[name], name) for name, text in cells.items()})
-        except InvalidInput as error:
-            raise error.within(f"{file.name}: {line.where}") from None
-    marks.check(str(file))
-    return rows
-
-
-def _pointed(text: str, decimal_comma: bool) -> str:
-    """Return a number with a decimal point, where it has a comma."""
-    return text.replace(",", ".") if decimal_comma and parsed_number(text.replace(",", ".")) is not None else text
+    """Return the contexts of a table; columns that name no context are refused."""
+    lines = read_lines(file, MAX_CONTEXT_CHARACTERS)
+    require(len(lines) <= MAX_CONTEXTS, str(file), f"have 1 to {MAX_CONTEXTS} rows", len(lines))
+    found = find_columns(list(variables), list(lines[0].cells))
+    strange = [header for header in lines[0].cells if header not in found.values()]
+    require(not strange, f"{file.name}: header", f"name contexts ({', '.join(variables)})", ", ".join(strange))
+    named = tuple((name, variable) for name, variable in variables.items() if found[name] is not None)
+    try:
+        return [dict(row) for row in read_contexts(lines, Box("context", named))]
+    except InvalidInput as error:
+        raise error.at(error.where.removeprefix(OBSERVED).strip()).within(file.name) from None
 
 
 def _print_policy(found: Policy, plot: Path | None) -> None:

@@ -10,13 +10,15 @@ import typer
 
 from allweather._utils.formatting import numbers, row
 from allweather.cli.app import app, print_line
-from allweather.cli.files import read_file
+from allweather.cli.files import read_lines
 from allweather.cli.options import SharedOptions, assigned, with_study_options
 from allweather.errors import InvalidInput, require
 from allweather.space.text import units_of
 from allweather.space.variables import Context, Variable
-from allweather.trials import Trial, read_csv
-from allweather.trials.text import fields, outcome, still_missing
+from allweather.trials import Trial
+from allweather.trials.additions import Added
+from allweather.trials.suspicious import Suspicion
+from allweather.trials.text import fields, in_terminal, outcome, still_missing, suspicion, suspicion_fields
 from allweather.trials.trial import completed
 
 
@@ -52,8 +54,6 @@ FailedOutcomes = Annotated[
 ]
 NEGATIVE_NUMBERS = {"ignore_unknown_options": True}
 """Makes typer read -1.5 as an outcome instead of an option."""
-MAX_TABLE_CHARACTERS = 100_000_000
-"""Characters of a table that is added."""
 
 
 @app.command(context_settings=NEGATIVE_NUMBERS)
@@ -129,9 +129,7 @@ def correct(
 @with_study_options
 def add(
     shared: SharedOptions,
-    file: Annotated[
-        Path, typer.Argument(help="a CSV file (commas, semicolons or tabs) with a column per variable, and `value`")
-    ],
+    file: Annotated[Path, typer.Argument(help="a CSV or .xlsx file with a column per variable, and `value`")],
     left: Annotated[
         list[str] | None, typer.Option(help="with control sets: a variable that was not controlled (repeatable)")
     ] = None,
@@ -145,25 +143,54 @@ def add(
     blank: Annotated[
         str, typer.Option(metavar="STATE", help="what a row without outcome is: refuse, failed or pending")
     ] = "refuse",
+    missing: Annotated[
+        str, typer.Option(metavar="STATE", help="what a row with an empty context cell is: refuse, pending or drop")
+    ] = "refuse",
+    skip_invalid: Annotated[
+        bool, typer.Option("--skip-invalid", help="leave out rows with mistakes, and say which and why")
+    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="add rows that are there already once more")] = False,
     occasion: Annotated[
         str | None, typer.Option(metavar="NAME", help="a name or date that all rows share, with their context")
     ] = None,
 ) -> None:
-    """Add existing data from a table: all rows, or none if one is invalid.
+    """Add existing data from a table: all rows, or none; everything that is wrong is said at once.
 
     Columns `sd` and `occasion` are optional. Example: allweather add runs.csv --column "value=yield %" --blank failed
     """
     log = shared.log()
+    reading: Any = {"blank": blank, "missing": missing, "invalid": "skip" if skip_invalid else "refuse"}
     try:
-        lines = read_csv(read_file(file, MAX_TABLE_CHARACTERS))
-        require(len(lines) > 0, f"add {file}", "have rows below its header", "no rows")
-        added = log.add(lines, left or [], columns=_headers_of(column), blank=blank, occasion=occasion)  # type: ignore[arg-type]
+        added = log.add(
+            read_lines(file), left or [], columns=_headers_of(column), again=again, occasion=occasion, **reading
+        )
     except InvalidInput as error:
-        raise error.at(error.where.removeprefix("Study.add(table=...) ")).within(file.name) from None
-    shared.print(
-        {"trials": [fields(trial) for trial in added]},
-        lambda: print_line(_said_added([trial.number for trial in added])),
-    )
+        raise error.at(error.where.removeprefix("Study.add(table=...)").strip()).within(file.name) from None
+    document = {
+        "trials": [fields(trial) for trial in added],
+        "skipped": [str(each) for each in added.skipped],
+        "suspicious": [suspicion_fields(each) for each in added.suspicious],
+    }
+    shared.print(document, lambda: _print_added(added, shared.again))
+
+
+def _print_added(added: Added, options: str) -> None:
+    print_line(added.summary)
+    for each in added.skipped:
+        print_line(f"left out: {each}")
+    print_suspicious(added.suspicious, options)
+
+
+def print_suspicious(found: Sequence[Suspicion], options: str) -> None:
+    """Print what looks wrong, with the commands that correct it.
+
+    Args:
+        found: what looks wrong.
+        options: that choose the study.
+    """
+    for each in found:
+        print_line(f"looks wrong: {suspicion(each)}")
+        print_line(f"  {in_terminal(each, options)}")
 
 
 @app.command()
@@ -182,9 +209,7 @@ def observe(
     """
     log = shared.log()
     try:
-        lines = read_csv(read_file(file, MAX_TABLE_CHARACTERS))
-        require(len(lines) > 0, f"observe {file}", "have rows below its header", "no rows")
-        observed = log.observe_contexts(lines, columns=_headers_of(column))
+        observed = log.observe_contexts(read_lines(file), columns=_headers_of(column))
     except InvalidInput as error:
         raise error.within(file.name) from None
     shared.print({"observed": observed}, lambda: print_line(f"{observed} contexts observed"))
@@ -242,9 +267,3 @@ def _print_trial(shared: SharedOptions, trial: Trial, variables: Mapping[str, Va
         uncertain = [name for name, each in variables.items() if isinstance(each, Context) or name in trial.left]
         text += f"; still missing: {', '.join(still_missing(trial, uncertain))}"
     shared.print({"trial": fields(trial)}, lambda: print_line(text))
-
-
-def _said_added(numbers: Sequence[int]) -> str:
-    if len(numbers) == 1:
-        return f"1 trial added, number {numbers[0]}"
-    return f"{len(numbers)} trials added, numbers {numbers[0]} to {numbers[-1]}"

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from allweather.dashboard.errors import PROBLEM_MEDIA_TYPE
 from allweather.dashboard.responses import journal_download, table_download
 from allweather.dashboard.schemas import (
+    AddedOut,
     AddIn,
     AskIn,
     ChangeIn,
@@ -25,6 +26,8 @@ from allweather.dashboard.schemas import (
     StudiesOut,
     StudyOut,
     StudySummaryOut,
+    SuspicionOut,
+    SuspiciousOut,
     TellIn,
     TrialOut,
     TrialsOut,
@@ -169,11 +172,24 @@ async def withdraw(request: Request, study: CurrentStudy, number: TrialNumber) -
 
 
 @one.post("/trials", status_code=201, tags=["ask and tell"], responses=WRITES)
-async def add(request: Request, study: CurrentStudy, table: AddIn) -> TrialsOut:
+async def add(request: Request, study: CurrentStudy, table: AddIn) -> AddedOut:
     """Add past data, all rows or none: a value for every variable, and the outcome as `value`."""
-    options = {name: getattr(table, name) for name in ("left", "columns", "blank", "occasion")}
-    added = await study.add([dict(row) for row in table.rows], request, **options)
-    return TrialsOut(trials=[TrialOut.of(each) for each in added], total=len(added))
+    names = ("left", "columns", "blank", "missing", "invalid", "again", "occasion")
+    added = await study.add(
+        [dict(row) for row in table.rows], request, **{name: getattr(table, name) for name in names}
+    )
+    return AddedOut(
+        trials=[TrialOut.of(each) for each in added],
+        total=len(added),
+        skipped=[str(each) for each in added.skipped],
+        suspicious=[SuspicionOut.of(each) for each in added.suspicious],
+    )
+
+
+@one.get("/suspicious", tags=["results"])
+def suspicious(study: CurrentStudy) -> SuspiciousOut:
+    """Return what looks wrong: outcomes far from all others, equal rows, contexts that disagree in an occasion."""
+    return SuspiciousOut(suspicious=[SuspicionOut.of(each) for each in study.snapshot().history.suspicious])
 
 
 @one.post("/contexts", status_code=201, tags=["ask and tell"], responses=WRITES)

@@ -12,6 +12,8 @@ from starlette.responses import Response
 
 from allweather.errors import AllweatherError, BudgetSpent, InvalidInput, shown
 from allweather.storage import Conflict, StorageError
+from allweather.trials.additions import AlreadyThere
+from allweather.trials.rows import NO_CONTEXT
 
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 MAX_MESSAGE_CHARACTERS = 600
@@ -119,6 +121,9 @@ class ProblemOut(BaseModel):
     requirement: str | None = Field(default=None, description="what is required of it")
     received: bool | int | float | str | None = Field(default=None, description="the value that was received")
     remedy: str | None = Field(default=None, description="how to fix it, where known")
+    problems: list[dict[str, str]] = Field(
+        default=[], description="what is wrong in several cells of a table: `where` and `detail` of each"
+    )
 
 
 def error_fields(error: AllweatherError) -> dict[str, Any]:
@@ -131,7 +136,15 @@ def error_fields(error: AllweatherError) -> dict[str, Any]:
     if not isinstance(error, InvalidInput):
         return {}
     named = {"where": error.where or None, "requirement": error.requirement or None}
-    return {**named, "received": _json_value(error.received), "remedy": error.remedy or None}
+    document = {**named, "received": _json_value(error.received), "remedy": error.remedy or None}
+    if error.problems:
+        document["problems"] = [{"where": each.where, "detail": each.reason} for each in error.problems]
+    return document
+
+
+def page_problems(error: AllweatherError) -> list[str]:
+    """Return what is wrong with the rows of a table, one line each."""
+    return [page_message(each) for each in error.problems] if isinstance(error, InvalidInput) else []
 
 
 def page_message(error: AllweatherError, trial: int | None = None) -> str:
@@ -154,9 +167,13 @@ def page_message(error: AllweatherError, trial: int | None = None) -> str:
         message = _trial_messages(trial).get(error.where)
     if message is not None:
         return one_line(message.format(reason=error.reason))
+    if error.problems:
+        return one_line(": ".join([*error.path, f"the table {error.reason}"]))
     subject = re.sub(r"^(context|decision|Study\.add\(table=\.\.\.\)) ", "", error.where)
     subject = re.sub(r"^Study\.add\((\w+)=\.\.\.\)", r"\1", subject)
     remedy = "; choose below what rows without outcome are" if error.requirement == "have an outcome" else ""
+    remedy = "; choose below what rows without context are" if error.problem == NO_CONTEXT else remedy
+    remedy = "; tick below to add them again" if isinstance(error, AlreadyThere) else remedy
     return one_line(": ".join([*error.path, f"{subject} {error.reason}{remedy}".strip()]))
 
 

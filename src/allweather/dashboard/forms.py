@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 
 from allweather._utils.formatting import brief, numbers, row
+from allweather._utils.table_files import table_text
 from allweather.dashboard.errors import Forbidden, MalformedRequest
 from allweather.dashboard.studies import OpenStudy
 from allweather.errors import InvalidInput, require
@@ -263,10 +264,7 @@ async def form_fields(request: Request, limit: int, files: int = 0) -> dict[str,
     except UnicodeError:
         raise MalformedRequest("the form must be encoded in UTF-8") from None
     for content in filter(None, sent):
-        try:
-            fields["table"] = content.decode("utf-8-sig")
-        except UnicodeError:
-            raise InvalidInput("the file is not encoded in UTF-8: save it as UTF-8 (in Excel: CSV UTF-8)") from None
+        fields["table"] = table_text(content, "the file")
     return fields
 
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import RedirectResponse
 
 from allweather._utils.formatting import brief
-from allweather.dashboard.errors import page_message, status_of
+from allweather.dashboard.errors import page_message, page_problems, status_of
 from allweather.dashboard.forms import Form, PostedForm, TrialForm, VariableField, context_fields
 from allweather.dashboard.responses import (
     is_partial,
@@ -222,7 +222,7 @@ async def policy(request: Request, study: CurrentStudy, choice: ChosenPolicy) ->
 @router.get("/studies/{name}/add")
 def upload(request: Request, study: CurrentStudy, first: int | None = None, last: int | None = None) -> Response:
     """Show the form that adds a table; after one was added, the numbers of its trials."""
-    return render(request, "add.html", name=study.name, first=first, last=last, detail=None)
+    return render(request, "add.html", name=study.name, first=first, last=last, detail=None, skipped=[])
 
 
 @router.post("/studies/{name}/add")
@@ -233,14 +233,19 @@ async def add(request: Request, study: CurrentStudy, form: PostedForm) -> Respon
     try:
         table = await run_in_threadpool(lambda: TableForm.of(*columns, form.fields))
     except InvalidInput as error:
-        return render(request, "add.html", 422, first=None, last=None, detail=page_message(error), **values)
+        return render(request, "add.html", 422, first=None, last=None, detail=page_message(error), skipped=[], **values)
     if "blank" not in form.fields:
         return render(request, "columns.html", table=table, **values)
     try:
         added = await study.add(table.lines, request, **table.options)
     except AllweatherError as error:
-        table = TableForm.of(*columns, form.fields, page_message(error))
+        table = TableForm.of(*columns, form.fields, page_message(error), page_problems(error))
         return render(request, "columns.html", status_of(error), table=table, **values)
+    if added.skipped or not added:
+        values |= {"first": added[0].number if added else None, "last": added[-1].number if added else None}
+        return render(
+            request, "add.html", detail=None, skipped=[page_message(each) for each in added.skipped], **values
+        )
     return RedirectResponse(f"{study_path(study.name)}/add?first={added[0].number}&last={added[-1].number}", 303)
 
 

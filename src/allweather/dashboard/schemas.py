@@ -23,7 +23,8 @@ from allweather.objectives import DRO, CVaR, Expectation, Objective, WorstCase
 from allweather.serialization.values import CODE, is_code
 from allweather.storage.summary import StudySummary
 from allweather.trials import Trial
-from allweather.trials.text import fields
+from allweather.trials.suspicious import Suspicion
+from allweather.trials.text import fields, suspicion_fields
 
 if TYPE_CHECKING:
     from allweather.dashboard.studies import Snapshot
@@ -145,6 +146,40 @@ class TrialsOut(Model):
     total: int = Field(description="number of trials that match the filter")
 
 
+class SuspicionOut(Model):
+    """A trial that looks wrong."""
+
+    trial: int
+    kind: Literal["outcome", "repeated", "context"] = Field(
+        description="far from what is expected, equal to another trial, or unlike the context of its occasion"
+    )
+    text: str
+    name: str = Field(default="", description="the outcome, or the variable of the context")
+    value: Any = Field(default=None, description="what was told")
+    expected: Any = Field(default=None, description="what all other trials say")
+    interval: tuple[float, float] | None = Field(default=None, description="where it is expected with 95% probability")
+    other: int | None = Field(default=None, description="the trial that it equals")
+    occasion: str | None = None
+
+    @classmethod
+    def of(cls, found: Suspicion) -> SuspicionOut:
+        """Return the schema of what looks wrong."""
+        return cls(**suspicion_fields(found))
+
+
+class SuspiciousOut(Model):
+    """Trials that look wrong."""
+
+    suspicious: list[SuspicionOut]
+
+
+class AddedOut(TrialsOut):
+    """Trials that were added, rows that were left out, and what looks wrong."""
+
+    skipped: list[str] = Field(default=[], description="why rows were left out")
+    suspicious: list[SuspicionOut] = []
+
+
 StandardErrors = Annotated[
     Outcome | Annotated[list[Outcome | None], Field(max_length=1000)] | None,
     Field(description="the standard error of the outcome, or one for each of several, null where not known"),
@@ -214,6 +249,11 @@ class AddIn(Model):
         default=None, description="columns to read, or what they are called in `rows`; others are then ignored"
     )
     blank: Literal["refuse", "failed", "pending"] = Field(default="refuse", description="what a row without outcome is")
+    missing: Literal["refuse", "pending", "drop"] = Field(
+        default="refuse", description="what a row is whose context is not all there"
+    )
+    invalid: Literal["refuse", "skip"] = Field(default="refuse", description="whether rows with mistakes are left out")
+    again: Annotated[bool, Field(strict=True, description="add rows that are there already once more")] = False
     occasion: Occasion = None
     left: Annotated[list[Name], Field(max_length=200)] = Field(
         default=[], description="with control sets: variables that were not controlled"

@@ -27,7 +27,9 @@ from allweather.storage.journal_cache import GatedJournal, SharedJournal
 from allweather.storage.summary import StudyKey, StudySummary, count_studies, find_study, study_summaries
 from allweather.study import Study, StudyLog
 from allweather.trials import Trial
+from allweather.trials.additions import Added
 from allweather.trials.history import History
+from allweather.trials.text import suspicion
 
 Result = TypeVar("Result")
 MAX_OPEN_STUDIES = 32
@@ -119,6 +121,11 @@ class Snapshot:
         return self.log.why_not
 
     @property
+    def suspicious(self) -> list[tuple[int, str]]:
+        """Trials that look wrong, and why."""
+        return [(each.trial, suspicion(each)) for each in self.history.suspicious]
+
+    @property
     def figures(self) -> dict[str, int]:
         """Figures that fit the study, with the number of outcomes that each needs."""
         without = absent_figures(self.log.spec.fields, self.controlled, self.has_contexts)
@@ -187,7 +194,7 @@ class OpenStudy:
 
         return await self._telling.run(found, request)
 
-    async def add(self, rows: Sequence[Any], request: Request, **options: Any) -> list[Trial]:
+    async def add(self, rows: Sequence[Any], request: Request, **options: Any) -> Added:
         """Add past data, all rows or none; the options are those of `StudyLog.add`."""
         return await self._adding.run(lambda log: log.add(list(rows), **options), request)
 

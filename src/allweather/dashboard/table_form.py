@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from allweather._utils.tables import Line, read_csv
 from allweather.errors import InvalidInput
 from allweather.space import Space
 from allweather.trials.rows import find_columns, further_columns
-from allweather.trials.tables import Line, read_csv
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,18 +24,27 @@ class TableForm:
     """The columns that a table must have."""
     entered: Mapping[str, str]
     error: str | None = None
+    problems: Sequence[str] = ()
+    """What is wrong, cell by cell."""
 
     @classmethod
     def of(
-        cls, space: Space, outcomes: Sequence[str], entered: Mapping[str, str], error: str | None = None
+        cls,
+        space: Space,
+        outcomes: Sequence[str],
+        entered: Mapping[str, str],
+        error: str | None = None,
+        problems: Sequence[str] = (),
     ) -> TableForm:
         r"""Return the form for a table; columns are chosen as entered, or by their headers.
 
         Args:
             space: the variables of the study.
             outcomes: their names, where there are several.
-            entered: text by field name: `table`, and once columns are chosen `column:NAME`, `blank`, `occasion`.
+            entered: text by field name: `table`, and once columns are chosen `column:NAME`, `blank`, `missing`,
+                `invalid`, `again` and `occasion`.
             error: what was wrong with the last submission.
+            problems: the same, cell by cell.
 
         Example:
             >>> from allweather import Context, Real
@@ -50,7 +59,7 @@ class TableForm:
         names = [*required, *(name for name in further_columns(outcomes) if name not in required)]
         found = {name: header or "" for name, header in find_columns(names, list(lines[0].cells)).items()}
         chosen = {name: entered.get(f"column:{name}", found[name]) for name in names}
-        return cls(entered["table"], lines, chosen, required, entered, error)
+        return cls(entered["table"], lines, chosen, required, entered, error, problems)
 
     @property
     def headers(self) -> list[str]:
@@ -67,4 +76,6 @@ class TableForm:
         left = [name.strip() for name in self.entered.get("left", "").split(",") if name.strip()]
         occasion = self.entered.get("occasion", "").strip() or None
         columns = {name: header for name, header in self.columns.items() if header}
-        return {"left": left, "columns": columns, "blank": self.entered.get("blank"), "occasion": occasion}
+        reading = {name: self.entered.get(name) or "refuse" for name in ("blank", "missing", "invalid")}
+        again = bool(self.entered.get("again"))
+        return {"left": left, "columns": columns, "again": again, "occasion": occasion, **reading}

@@ -18,6 +18,8 @@ from allweather.surrogates import Posterior
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posteriors.leave_one_out import Predictions, leave_one_out
 from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
+from allweather.trials.suspicious import Suspicion
+from allweather.trials.text import suspicion_fields, suspicion_warning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +56,8 @@ class Check:
     """Root mean square of the standardised residuals: 1 where predictions are as uncertain as they say."""
     importance: Mapping[str, float]
     """By variable: share of the model's variation that is lost without it (total Sobol index); may sum to above 1."""
+    suspicious: tuple[Suspicion, ...] = ()
+    """Trials that look wrong."""
 
     @property
     def reliable(self) -> bool:
@@ -82,6 +86,7 @@ class Check:
         """Return the check as plain data; numbers that are not finite are None."""
         numbers = {name: getattr(self, name) for name in ("explained", "coverage", "spread")}
         said = {"verdict": self.verdict, "reliable": self.reliable, **numbers, "importance": dict(self.ranked)}
+        said |= {"suspicious": [suspicion_fields(each) for each in self.suspicious]} if self.suspicious else {}
         return {name: plain(each) for name, each in {**said, "table": self.table.to_dict("records")}.items()}
 
     def _calibration(self, t: int) -> str:
@@ -93,7 +98,8 @@ class Check:
 
     def __str__(self) -> str:
         listed = ", ".join(f"{name} {share:.0%}" for name, share in self.ranked)
-        return f"{self.verdict} Importance: {listed}." if listed else self.verdict
+        wrong = f" {suspicion_warning(self.suspicious)}." if self.suspicious else ""
+        return f"{self.verdict}{wrong} Importance: {listed}." if listed else f"{self.verdict}{wrong}"
 
     __repr__ = __str__
 

@@ -300,7 +300,7 @@ class Engine:
         if found is None:
             problem = "needs a `GP` surrogate, whose leave-one-out predictions are known"
             raise InvalidInput(problem, where=f"{where}()")
-        return found
+        return replace(found, suspicious=history.suspicious)
 
     def joint_beliefs(self, history: History, situation: Situation | None = None) -> list[JointBelief]:
         """Return what is believed under each side where a trial is asked for.
@@ -380,6 +380,7 @@ class Engine:
                 with self.watch("maximise"):
                     best, probability = best_feasible(joint, side.search)
             view = Outlook.of(side.space, self.outcomes, found, joint, side.search, best, probability)
+            view = replace(view, history=history)
             views.append(view if side.only else replace(view, control=side.control.variables, cost=side.cost))
         return views[0] if self.sides[0].only else best_by_cost(views, list(history.space.variables))
 

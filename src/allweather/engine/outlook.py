@@ -39,6 +39,8 @@ from allweather.objectives import Expectation, Outcome
 from allweather.space import Row, Space
 from allweather.space.constraints import LinearConstraint
 from allweather.space.variables import Value
+from allweather.trials import History
+from allweather.trials.text import suspicion_warning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,6 +117,8 @@ class Outlook:
     """How likely the decision keeps all limits, as far as the search for it knows."""
     by_control: tuple[Outlook, ...] = ()
     """With control sets: the view under each of them."""
+    history: History | None = None
+    """The trials that it is learned from."""
 
     @classmethod
     def of(
@@ -286,6 +290,7 @@ class Outlook:
         probability = float(self.feasible([decision])[0]) if self.limits else None
         gain = self.gain()
         warnings = [
+            suspicion_warning(() if self.history is None else self.history.suspicious),
             reliability_warning(self.belief.surrogate),
             _not_feasible(probability),
             _too_wide(high - low, self.belief.observations.values),

@@ -21,6 +21,7 @@ from allweather.plots.labels import distance_label, format_row, format_value, ob
 from allweather.serialization import to_toml
 from allweather.space.text import units_of
 from allweather.study import Study
+from allweather.trials.text import in_python, in_terminal, suspicion
 
 __all__ = ["report_html", "write_report"]
 
@@ -81,12 +82,13 @@ def report_html(study: Study, objective: Objective | None = None, static: bool =
         The HTML document.
     """
     table = study.trials()
-    why = reasons(study, objective)
+    why, wrong = reasons(study, objective), study.suspicious()
     pictures = [picture for picture in (_draw(study, name, objective) for name in STUDY_FIGURES) if picture]
     return str(
         _template().render(
             study=study,
             why=why,
+            suspicious=[(suspicion(each), f"{in_terminal(each)} (in Python, {in_python(each)})") for each in wrong],
             objective=objective_label(study.outlook(objective=objective).belief.objective),
             figures=[_static_figure(picture) if static else _interactive_figure(picture) for picture in pictures],
             script=None if static else _plotly(),

@@ -184,6 +184,27 @@ class Space:
         self.decisions = Box("decision", decided)
         self.contexts = Box("context", uncontrolled)
 
+    @classmethod
+    def from_table(cls, table: Any, contexts: Sequence[str] = (), outcome: str | None = None) -> Space:
+        """Return the space that is proposed for a table: look at it, and write what you want different.
+
+        Names are headers without units; kinds, bounds and options follow from the cells. `Proposal.of` of the same
+        arguments says why, column by column.
+
+        Args:
+            table: a DataFrame, a CSV or .xlsx file, or rows.
+            contexts: the columns that are not controlled.
+            outcome: the column of the outcome; by default one that is called `value` or the like.
+
+        Example:
+            >>> days = [{"order (kg)": o, "demand": d, "profit": 1.0} for o, d in [(0.5, 3), (2.5, 8), (1.25, 5)]]
+            >>> Space.from_table(days, contexts=["demand"], outcome="profit")
+            Space(order=Real(lower=0.5, upper=2.5, log=False), demand=Context(variable=Integer(lower=2, upper=9)))
+        """
+        from allweather.space.proposal import Proposal  # which is made of spaces
+
+        return Proposal.of(table, contexts, outcome).space
+
     @property
     def variables(self) -> dict[str, Variable]:
         """Every variable, in the order given."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from allweather._utils.tables import Columns, read_table
 from allweather.errors import InvalidInput, require
 from allweather.serialization.changes import Difference
 from allweather.space import LinearConstraint, Space
@@ -27,11 +28,12 @@ from allweather.study.changes import (
 from allweather.study.opening import Opened, read_study
 from allweather.study.spec import Spec
 from allweather.trials import Event, History, Row, Trial
+from allweather.trials.additions import Added
 from allweather.trials.changes import space_since
 from allweather.trials.imported import restored_events
 from allweather.trials.reported_values import StandardErrors
 from allweather.trials.results import Failed
-from allweather.trials.tables import Columns, read_table
+from allweather.trials.suspicious import Suspicion
 from allweather.trials.validation import Validator, Values
 
 if TYPE_CHECKING:
@@ -230,18 +232,28 @@ class StudyLog:
         *,
         columns: Columns = None,
         blank: Literal["refuse", "failed", "pending"] = "refuse",
+        missing: Literal["refuse", "pending", "drop"] = "refuse",
+        invalid: Literal["refuse", "skip"] = "refuse",
+        again: bool = False,
         occasion: Any = None,
-    ) -> list[Trial]:
+    ) -> Added:
         """Add past data, all rows or none, and return them as trials.
 
+        The result is a list of trials; `added.skipped` says which rows were left out and why, `added.suspicious` which
+        trials look wrong.
+
         Args:
-            table: a DataFrame, a CSV file (commas, semicolons or tabs), or rows, with a column per variable and
-                `value`; columns `sd` and `occasion` are read as in `tell`. Several outcomes have a column each, such
-                as `yield`, and their standard errors `yield sd`.
+            table: a DataFrame, a CSV file (commas, semicolons or tabs), an .xlsx file, or rows, with a column per
+                variable and `value`; columns `sd` and `occasion` are read as in `tell`. Several outcomes have a column
+                each, such as `yield`, and their standard errors `yield sd`.
             left: with control sets: variables that were not controlled then, from which their law can be learned.
             columns: which columns to read, as a list; or as `{"value": "yield %"}` what they are called in the table.
                 Further columns are then ignored; without it they are refused.
             blank: what a row without outcome is: refused, a failed trial, or a pending one.
+            missing: what a row with an empty context cell is: refused, a trial that waits for the rest of its context,
+                or left out.
+            invalid: whether rows with mistakes are refused, all at once, or left out.
+            again: whether rows that are in the study already are added once more.
             occasion: a name or date that all rows share, where they have the same context.
 
         Example:
@@ -252,8 +264,25 @@ class StudyLog:
             'Mon'
         """
         lines = read_table(table)
-        choose = self._validator.added(lines, left, columns, blank, occasion)
-        return self._writes.decide(choose) if lines else []
+        addition = self._validator.added(
+            lines, left, again, columns=columns, blank=blank, missing=missing, invalid=invalid, occasion=occasion
+        )
+        trials = self._writes.decide(addition) if lines else []
+        return Added(trials, addition.skipped, lambda: self.history)
+
+    def suspicious(self) -> tuple[Suspicion, ...]:
+        """Return what looks wrong: outcomes far from all others, equal rows, contexts that disagree in an occasion.
+
+        Example:
+            >>> from allweather import Real, Study
+            >>> study = Study(Space(order=Real(0, 1)))
+            >>> rows = [{"order": o / 11, "value": 5 + o / 10} for o in range(12)]
+            >>> _ = study.add([*rows[:7], {"order": 7 / 11, "value": 570}, *rows[8:]])
+            >>> for each in study.suspicious():
+            ...     print(each.trial, each.value)
+            7 570.0
+        """
+        return self.history.suspicious
 
     def observe_contexts(self, table: Any, *, columns: Columns = None) -> int:
         """Report contexts that occurred without a trial; a context model that is learned learns from them.

@@ -13,6 +13,7 @@ from allweather.space import Box, Space
 from allweather.space.changes import changed_space, contains
 from allweather.trials.changes import Change
 from allweather.trials.occasions import by_occasion, contexts_of_occasions
+from allweather.trials.suspicious import Suspicion, find_suspicious
 from allweather.trials.trial import Row, Trial
 
 if TYPE_CHECKING:
@@ -115,6 +116,11 @@ class History:
             return self if sign == self.sign else replace(self, sign=sign)
         trials = tuple(trial.of_outcome(name) for trial in self.trials)
         return replace(self, sign=sign, trials=trials, outcome_names=())
+
+    @cached_property
+    def suspicious(self) -> tuple[Suspicion, ...]:
+        """What looks wrong with the trials that inform the model."""
+        return find_suspicious(self)
 
     @property
     def version(self) -> tuple[int, int | None]:

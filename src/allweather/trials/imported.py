@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from allweather._utils.tables import Line
 from allweather.errors import InvalidInput, is_number, require
 from allweather.trials.events import Event
 from allweather.trials.history import History
 from allweather.trials.replay import apply_event, events_of
 from allweather.trials.reported_values import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Results, decode_results
-from allweather.trials.tables import Line
 from allweather.trials.trial import Trial
 from allweather.trials.validation import Validator
 
@@ -88,9 +88,9 @@ def _check(event: Event, trials: list[Trial], validator: Validator) -> None:
 
 def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
     require(trial.asked is asked, "asked", "be true for a trial that was asked for, and only then", trial.asked)
-    validator.check_rows(trial, trial.context or trial.partial, trial.decision)
-    known = asked or trial.context is not None or not trial.values
-    require(known, "context", "be given with past data", None)
+    validator.check_rows(trial, trial.context or trial.partial or None, trial.decision)
+    told = asked or trial.context is not None or trial.partial is not None or not trial.values
+    require(told, "context", "be given with past data", None)
     if trial.values:
         outcomes(list(trial.values), "values")
         standard_errors(list(trial.sds) or None, trial.values, "sds")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from allweather._utils.cell_numbers import NumberMarks, is_decimal_comma
 from allweather._utils.formatting import parsed_number, tame, untamed
+from allweather._utils.tables import TABLE, Columns, Line, is_blank
 from allweather.errors import InvalidInput, is_number, name_mismatch, require
 from allweather.space import Box, Space
 from allweather.space.variables import Choice, Context, Integer, Value, Variable
 from allweather.trials.reported_values import occasion_name, outcomes, standard_errors
 from allweather.trials.results import Result
-from allweather.trials.tables import TABLE, Columns, DecimalMarks, Line, is_blank
 from allweather.trials.trial import plain
 
 OWN_COLUMNS = ("trial", "state", "left", "cost")
@@ -23,6 +24,9 @@ FURTHER = ("sd", "occasion")
 """Columns that a table may have beside those of the variables and `value`."""
 OBSERVED = "Study.observe_contexts(table=...)"
 BLANK = ("refuse", "failed", "pending")
+MISSING = ("refuse", "pending", "drop")
+INVALID = ("refuse", "skip")
+SKIP = "leave such rows out with `invalid='skip'` (option `--skip-invalid`)"
 Headers = Mapping[str, str]
 """What columns are called in the table, by our names."""
 
@@ -36,6 +40,7 @@ class Entry(NamedTuple):
     sds: tuple[float | None, ...] = ()
     occasion: str | None = None
     failed: bool = False
+    partial: dict[str, Value] | None = None
 
 
 class OutcomesEntry(NamedTuple):
@@ -46,6 +51,16 @@ class OutcomesEntry(NamedTuple):
     results: dict[str, Result]
     occasion: str | None
     failed: bool
+    partial: dict[str, Value] | None = None
+
+
+class RowsRead(NamedTuple):
+    """What the rows of a table say."""
+
+    entries: list[tuple[str, Entry | OutcomesEntry]]
+    """The rows that can be added, each with its place."""
+    skipped: list[InvalidInput]
+    """Why the others are left out, cell by cell."""
 
 
 @dataclass(frozen=True)
@@ -58,37 +73,93 @@ class RowReader:
     """That of all rows, where the table has none."""
     outcomes: tuple[str, ...] = ()
     """The names of several outcomes, which have a column each in place of `value`."""
-    marks: DecimalMarks = field(default_factory=DecimalMarks, repr=False, compare=False)
-    """The numbers read so far."""
+    missing: str = "refuse"
+    """What a row is whose context is not all there: a mistake, a pending trial, or left out."""
+    invalid: str = "refuse"
+    """Whether rows with mistakes are left out."""
+    marks: NumberMarks = field(default_factory=NumberMarks, repr=False, compare=False)
+    """What points and commas mean in the numbers read so far."""
 
     def __post_init__(self) -> None:
-        require(self.blank in BLANK, "Study.add(blank=...)", f"be one of {', '.join(BLANK)}", self.blank)
+        for name, known in (("blank", BLANK), ("missing", MISSING), ("invalid", INVALID)):
+            given = getattr(self, name)
+            require(given in known, f"Study.add({name}=...)", f"be one of {', '.join(known)}", given)
         columns = self.columns
         listed = columns is None or (isinstance(columns, Mapping | Sequence) and not isinstance(columns, str))
         fits = listed and all(isinstance(name, str) for name in columns or ())
         require(fits, "Study.add(columns=...)", 'be a list of names, or {"value": "name in the table"}', columns)
         occasion_name(self.occasion, "Study.add(occasion=...)")
 
+    def read_all(self, lines: Sequence[Line], space_of: Callable[[Line], Space]) -> RowsRead:
+        """Return what rows say; all that is wrong with them is refused at once.
+
+        Args:
+            lines: of one table.
+            space_of: the variables of a row.
+        """
+        entries: list[tuple[str, Entry | OutcomesEntry]] = []
+        problems: list[InvalidInput] = []
+        dropped: list[InvalidInput] = []
+        for line in lines:
+            entry, wrong = self._read(line, space_of(line))
+            if wrong and self.missing == "drop" and all(each.problem == NO_CONTEXT for each in wrong):
+                dropped += wrong
+            elif wrong:
+                problems += wrong
+            elif entry is not None:
+                entries.append((line.where, entry))
+        settled = self.marks.again
+        if settled is not None:  # 1.234 is 1234 where another cell is 1.234,5
+            return replace(self, marks=settled).read_all(lines, space_of)
+        mixture = self.marks.mixture(TABLE)
+        if problems and self.invalid == "refuse":
+            raise _refused([*problems, *([] if mixture is None else [mixture])], len(lines))
+        if mixture is not None:
+            raise mixture
+        return RowsRead(entries, dropped + problems)
+
     def read(self, line: Line, space: Space) -> Entry | OutcomesEntry:
         """Return what a row says; text is parsed by variable."""
+        entry, problems = self._read(line, space)
+        if problems or entry is None:
+            raise problems[0]
+        return entry
+
+    def _read(self, line: Line, space: Space) -> tuple[Entry | OutcomesEntry | None, list[InvalidInput]]:
+        """What a row says, or everything that is wrong with it; a header that does not fit is raised at once."""
+        if line.problem is not None:
+            return None, [line.problem.at(f"{TABLE} {line.where}")]
         where = f"{TABLE} {line.where}"
         names = [*space.decisions, *space.contexts, *(self.outcomes or ("value",))]
         state = line.cells.get("state", "complete")
-        choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
-        require("state" in names or state == "complete", f"{where}, column 'state'", choose, state)
+        if "state" not in names and state != "complete":
+            choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
+            return None, [InvalidInput(where=f"{where}, column 'state'", requirement=choose, received=state)]
         row, headers = self.named(line.cells, names, where)
-        cells = _Cells(row, headers, line, where, self.marks)
-        decision = {name: cells.read(name, variable) for name, variable in space.decisions.items()}
-        context = self._context(cells, space)
-        occasion = occasion_name(self.occasion, "Study.add(occasion=...)")
-        if "occasion" in row and "occasion" not in space.variables and not is_blank(row["occasion"]):
-            occasion = occasion_name(plain({"occasion": cells.text("occasion")})["occasion"], cells.at("occasion"))
+        cells, problems = _Cells(row, headers, line, where, self.marks), list[InvalidInput]()
+        decision = {name: _tried(problems, cells.read, name, each) for name, each in space.decisions.items()}
+        context = self._context(cells, space, problems)
+        complete = len(context) == len(space.contexts)
+        shared = _tried(problems, self._occasion, cells, space)
+        results = {
+            name: _tried(problems, self._result, cells, name, sd, space)
+            for name, sd in ([(name, f"{name} sd") for name in self.outcomes] or [("value", "sd")])
+        }
+        if problems:
+            return None, problems
+        known = (decision, context if complete else None)
+        waits = not complete and (context or any(each.values for each in results.values()))
+        partial = context if waits else None
         if self.outcomes:
-            results = {name: self._result(cells, name, f"{name} sd", space) for name in self.outcomes}
             failed = all(each.failed for each in results.values())
-            return OutcomesEntry(decision, context, results, occasion, failed)
-        told = self._result(cells, "value", "sd", space)
-        return Entry(decision, context, told.values, told.sds, occasion, told.failed)
+            return OutcomesEntry(*known, results, shared, failed, partial), []
+        told = results["value"]
+        return Entry(*known, told.values, told.sds, shared, told.failed, partial), []
+
+    def _occasion(self, cells: _Cells, space: Space) -> str | None:
+        if "occasion" in cells.row and "occasion" not in space.variables and not is_blank(cells.row["occasion"]):
+            return occasion_name(plain({"occasion": cells.text("occasion")})["occasion"], cells.at("occasion"))
+        return occasion_name(self.occasion, "Study.add(occasion=...)")
 
     def _result(self, cells: _Cells, name: str, sd: str, space: Space) -> Result:
         """What a row says about an outcome: its value and standard error, or that there is none."""
@@ -100,13 +171,16 @@ class RowReader:
         values = outcomes(value, cells.at(name))
         return Result(values, standard_errors(error, values, cells.at(sd)) if sd not in space.variables else ())
 
-    def _context(self, cells: _Cells, space: Space) -> dict[str, Value] | None:
-        """The context; None where rows may have no outcome yet, and none of it is known either."""
-        missing = [name for name in space.contexts if is_blank(cells.row[name])]
+    def _context(self, cells: _Cells, space: Space, problems: list[InvalidInput]) -> dict[str, Value]:
+        """The context as far as it is known; what is not is a problem, unless the trial may wait for it."""
+        missing = [name for name, each in space.contexts.items() if cells.blank(name, each)]
         empty = any(is_blank(cells.row[name]) for name in self.outcomes or ("value",))
-        if missing and self.blank != "refuse" and empty:
-            return None
-        return {name: cells.read(name, variable) for name, variable in space.contexts.items()}
+        unresolved = self.missing == "refuse" and self.blank != "refuse" and empty
+        if self.missing != "pending" and not unresolved:
+            remedy = "say what rows without context are: `missing='pending'` or `missing='drop'` (option `--missing`)"
+            problems += [InvalidInput(NO_CONTEXT, where=cells.at(name), remedy=remedy) for name in missing]
+        known = {name: each for name, each in space.contexts.items() if name not in missing}
+        return {name: _tried(problems, cells.read, name, each) for name, each in known.items()}
 
     def named(self, cells: Mapping[str, Any], names: Sequence[str], where: str) -> tuple[dict[str, Any], Headers]:
         """Return the cells that are read, by our names, and the headers of these.
@@ -137,6 +211,29 @@ class RowReader:
         return row, {name: header for name, header in taken.items() if header is not None}
 
 
+NO_CONTEXT = "is empty, and a trial needs its context"
+
+
+def _tried(problems: list[InvalidInput], read: Callable[..., Any], *given: Any) -> Any:
+    """What a cell holds; what is wrong with it is noted, and the row read on."""
+    try:
+        return read(*given)
+    except InvalidInput as error:
+        problems.append(error)
+        return None
+
+
+def _refused(problems: Sequence[InvalidInput], rows: int) -> InvalidInput:
+    """One error for all that is wrong with the rows of a table."""
+    if len(problems) == 1:
+        (alone,) = problems
+        return alone if alone.remedy or rows == 1 else alone.suggest(SKIP)
+    listed = tuple(each.at(each.where.removeprefix(TABLE).strip() or "the table") for each in problems)
+    wrong = len({each.where.partition(",")[0] for each in listed} - {"the table"})
+    problem = f"has {len(listed)} problems in {wrong} of {rows} rows, and none was added"
+    return InvalidInput(problem, where=TABLE, remedy=SKIP, problems=listed)
+
+
 class _Cells(NamedTuple):
     """The cells of a row by our names, and where they are."""
 
@@ -144,7 +241,7 @@ class _Cells(NamedTuple):
     headers: Headers
     line: Line
     where: str
-    marks: DecimalMarks
+    marks: NumberMarks
 
     def at(self, name: str) -> str:
         return f"{self.where}, column {self.headers.get(name, name)!r}"
@@ -160,6 +257,12 @@ class _Cells(NamedTuple):
             value = int(value) if whole else value
         variable.encode(value, self.at(name))
         return plain({name: value})[name]
+
+    def blank(self, name: str, variable: Variable) -> bool:
+        """Whether a cell holds nothing; an option may be called NA."""
+        inner = variable.variable if isinstance(variable, Context) else variable
+        named = isinstance(inner, Choice) and self.row[name] in inner.options
+        return is_blank(self.row[name]) and not named
 
     def text(self, name: str) -> Any:
         """A cell, without the quote that a spreadsheet needs before a formula."""
@@ -189,16 +292,12 @@ class _Cells(NamedTuple):
             return None
         if not isinstance(cell, str):
             return cell
-        text = cell.strip()
-        comma = re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", text)
-        if comma and not self.line.decimal_comma:
+        place = f"{self.line.where}, column {self.headers.get(name, name)!r}"
+        found = self.marks.read(cell, self.line.decimal_comma, place)
+        if found is None and is_decimal_comma(cell):
             remedy = "write a decimal point, or separate cells by semicolons"
             raise InvalidInput(where=self.at(name), requirement="be a number", received=cell, remedy=remedy)
-        found = parsed_number(text.replace(",", ".") if comma else text)
-        if found is None:
-            return cell
-        self.marks.note(text, self.headers.get(name, name), self.line)
-        return found
+        return cell if found is None else found
 
 
 def further_columns(outcomes: Sequence[str]) -> Sequence[str]:
@@ -220,23 +319,39 @@ def find_columns(names: Sequence[str], headers: Sequence[str]) -> dict[str, str 
     return {name: _find(name, headers) for name in names}
 
 
-def read_contexts(lines: Sequence[Line], box: Box, columns: Columns = None) -> list[dict[str, Value]]:
+def read_contexts(
+    lines: Sequence[Line], box: Box, columns: Columns = None, marks: NumberMarks | None = None
+) -> list[dict[str, Value]]:
     """Return contexts that occurred without a trial, one of each row.
 
     Args:
         lines: rows of a table.
         box: the context variables.
         columns: which columns to read, or what they are called in the table.
+        marks: what points and commas mean in numbers, where that is known.
     """
-    reader, found = RowReader(columns), []
+    reader, found, problems = RowReader(columns, marks=marks or NumberMarks()), list[dict[str, Value]](), []
     for line in lines:
         where = f"{OBSERVED} {line.where}"
+        if line.problem is not None:
+            problems.append(line.problem.at(where))
+            continue
         row, headers = reader.named(line.cells, list(box), where)
         strange = [name for name in row if name not in box]
         require(not strange, where, f"have columns {', '.join(box)} only", strange, "choose columns by `columns=`")
         cells = _Cells(row, headers, line, where, reader.marks)
-        found.append({name: cells.read(name, variable) for name, variable in box.items()})
-    reader.marks.check(OBSERVED)
+        found.append({name: _tried(problems, cells.read, name, variable) for name, variable in box.items()})
+    settled = reader.marks.again
+    if settled is not None:
+        return read_contexts(lines, box, columns, settled)
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        listed = tuple(each.at(each.where.removeprefix(f"{OBSERVED} ")) for each in problems)
+        raise InvalidInput(f"has {len(listed)} problems, and no row was added", where=OBSERVED, problems=listed)
+    mixture = reader.marks.mixture(OBSERVED)
+    if mixture is not None:
+        raise mixture
     return found
 
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from allweather._utils.formatting import clean
+from allweather._utils.tables import Columns, Line
 from allweather.errors import InvalidInput, require
 from allweather.space import Box, Space
+from allweather.trials.additions import MAX_ROWS_PER_EVENT, Addition
 from allweather.trials.changes import Change, space_since
 from allweather.trials.events import Event
 from allweather.trials.history import History
 from allweather.trials.reported_values import occasion_name, reported_outcomes, standard_errors
 from allweather.trials.results import Failed, Result, encode_results, reported_results
 from allweather.trials.rows import OBSERVED, RowReader, read_contexts
-from allweather.trials.tables import TABLE, Columns, Line
 from allweather.trials.trial import Row, Trial, plain
 
 Say = Callable[[Trial], Event]
 Choose = Callable[[History], list[Event]]
-MAX_ROWS_PER_EVENT, MAX_PART_CHARACTERS = 1000, 500_000
-"""Rows of past data in one event, and characters of them as JSON; a longer or wider table makes several."""
 MAX_REASON_CHARACTERS = 1000
 """Characters that are kept of why a trial failed."""
 Values = float | Sequence[float] | Mapping[str, Any] | None
@@ -158,13 +156,20 @@ class Validator:
         self,
         lines: Sequence[Line | dict[str, Any]],
         left: Sequence[str],
-        columns: Columns = None,
-        blank: str = "refuse",
-        occasion: Any = None,
-    ) -> Choose:
-        """Check rows of past data; variables in `left` were not controlled then."""
-        reader, space = RowReader(columns, blank, occasion, self.outcomes), self.space
+        again: bool = False,
+        **reading: Any,
+    ) -> Addition:
+        """Check rows of past data; variables in `left` were not controlled then.
+
+        Args:
+            lines: of one table.
+            left: names of variables.
+            again: whether rows that are there already are added once more.
+            reading: how rows are read: the fields of a `RowReader`.
+        """
+        reader, space = RowReader(**reading, outcomes=self.outcomes), self.space
         rows = [Line(f"row {n}", each) if isinstance(each, dict) else each for n, each in enumerate(lines, start=1)]
+        require(isinstance(again, bool), "Study.add(again=...)", "be True or False", again)
         require(not isinstance(left, str), "Study.add(left=...)", "be a list of names", left)
         left = tuple(left)
         if left:
@@ -172,19 +177,14 @@ class Validator:
             strange = [name for name in left if name not in space.variables]
             require(not strange, "Study.add(left=...)", f"be among {list(space.variables)}", strange)
             space = space.controlling([name for name in space.decisions if name not in left])
-        entries = [reader.read(line, self._space_left(line.cells, space)) for line in rows]
-        reader.marks.check(TABLE)
+        read = reader.read_all(rows, lambda line: self._space_left(line.cells, space))
 
-        def choose(history: History) -> list[Event]:
-            if len(history.changes) != len(self.changes):  # the study was changed in between
-                return Validator.of(history, self.controlled).added(lines, left, columns, blank, occasion)(history)
-            trials = [
-                Trial(len(history.trials) + place, **entry._asdict(), asked=False)
-                for place, entry in enumerate(entries)
-            ]
-            return [Event.added(part) for part in _parts(trials)]
+        def reread(history: History) -> Addition | None:
+            if len(history.changes) == len(self.changes):
+                return None
+            return Validator.of(history, self.controlled).added(lines, left, again, **reading)
 
-        return choose
+        return Addition(read, again, reader.invalid == "skip", reread)
 
     def observed(self, lines: Sequence[Line], columns: Columns = None) -> Choose:
         """Check contexts that occurred without a trial."""
@@ -243,20 +243,6 @@ def _require_result(trial: Trial, partly: bool = False) -> None:
     if trial.state not in ("complete", "failed") and not partly:
         remedy = f"call `study.tell({trial.number}, ...)` first"
         raise InvalidInput("has no result to correct yet", where=where, remedy=remedy)
-
-
-def _parts(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Divide rows of past data into parts that a journal takes."""
-    parts: list[list[Trial]] = []
-    length = MAX_PART_CHARACTERS
-    for trial in trials:
-        own = len(json.dumps(trial.to_dict()))
-        if length + own > MAX_PART_CHARACTERS or len(parts[-1]) == MAX_ROWS_PER_EVENT:
-            parts.append([])
-            length = 0
-        parts[-1].append(trial)
-        length += own
-    return parts
 
 
 def partly(context: Row, box: Box) -> Row:

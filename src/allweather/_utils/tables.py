@@ -6,20 +6,22 @@ import csv
 import io
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from allweather._utils.table_files import table_file_text
 from allweather.errors import InvalidInput, require
 
 Columns = Sequence[str] | Mapping[str, str] | None
 """Columns to read, or what they are called in the table, by our name."""
 TABLE = "Study.add(table=...)"
 DELIMITERS = ",;\t"
-MAX_CELLS_NAMED = 3
-"""Cells of each kind that an error names, at most."""
+EMPTY = frozenset(("", "-", "\u2013", "\u2014", "n/a", "na", "n.a.", "#n/a", "#na", "#nv", "nan", "<na>"))
+"""Cells that hold nothing, in small letters: what people and spreadsheets write there."""
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,21 @@ class Line:
     """Whether 0,5 is a number: in files whose cells are not separated by commas."""
     escaped: bool = field(default=False, repr=False)
     """Whether a quote before a formula is no part of a cell, as in tables written for spreadsheets."""
+    problem: InvalidInput | None = field(default=None, repr=False, compare=False)
+    """Why the row cannot be read: it has more cells than the header."""
 
 
 def rows_of(table: Any) -> list[dict[str, Any]]:
     """Return the rows of a DataFrame, a CSV file, a list of dictionaries or a single one."""
-    return [line.cells for line in read_table(table)]
+    lines = read_table(table)
+    for line in lines:
+        if line.problem is not None:
+            raise line.problem
+    return [line.cells for line in lines]
 
 
 def read_table(table: Any) -> list[Line]:
-    """Return the rows of a DataFrame, a CSV file, a list of dictionaries or a single one, each with its place.
+    """Return the rows of a DataFrame, a CSV or .xlsx file, a list of dictionaries or a single one, each with its place.
 
     Rows that were read before are returned as they are.
 
@@ -51,13 +59,8 @@ def read_table(table: Any) -> list[Line]:
     """
     if isinstance(table, str | Path):
         path = Path(table)
-        require(path.is_file(), TABLE, "be the path of a CSV file that exists", str(table))
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError:
-            remedy = "save it as UTF-8 (in Excel: CSV UTF-8)"
-            raise InvalidInput("is not encoded in UTF-8", where=str(table), remedy=remedy) from None
-        return read_csv(text)
+        require(path.is_file(), TABLE, "be the path of a table file that exists", str(table))
+        return read_csv(table_file_text(path))
     if isinstance(table, list) and all(isinstance(row, Line) for row in table):
         return list(table)
     return [Line(f"row {number}", row) for number, row in enumerate(_rows(table), start=1)]
@@ -81,30 +84,37 @@ def _rows(table: Any) -> list[dict[str, Any]]:
 def read_csv(text: str) -> list[Line]:
     r"""Return the rows of a CSV table separated by commas, semicolons or tabs; spaces around cells do not count.
 
+    A first line `sep=;`, as Excel writes it, names the separator.
+
     Example:
         >>> read_csv("order; value\n0,5; 1,25\n;\n")
         [Line(where='line 2', cells={'order': '0,5', 'value': '1,25'}, decimal_comma=True)]
     """
-    head = text[: text.find("\n") if "\n" in text else len(text)]
+    head = text.partition("\n")[0]
     if _is_json(text):
         remedy = (
             "import a study that `allweather export` wrote with `allweather import`; export its trials with "
             "`allweather export --csv`; or give the rows: `study.add([json.loads(line) for line in file])`"
         )
         raise InvalidInput("holds JSON, not a CSV table", where=TABLE, remedy=remedy)
-    delimiter = max(DELIMITERS, key=head.count)
+    said = re.fullmatch(r"sep=(.)\s*", head)
+    delimiter = said.group(1) if said else max(DELIMITERS, key=head.count)
     lines = _records(text, delimiter)
+    if said:
+        next(lines)
     _, header = next(lines, (1, []))
     _require_distinct(header)
     found = []
     for number, cells in lines:
-        spare = cells[len(header) :]
-        remedy = "put cells that hold the separator in quotes"
-        require(not any(spare), f"line {number}", f"have {len(header)} cells, as the header", len(cells), remedy)
+        where, problem = f"line {number}", None
+        if any(cells[len(header) :]):
+            needed = f"have {len(header)} cells, as the header"
+            remedy = "put cells that hold the separator in quotes"
+            problem = InvalidInput(where=where, requirement=needed, received=len(cells), remedy=remedy)
         named = dict(zip(header, [*cells, *[""] * (len(header) - len(cells))], strict=False))
         named = {name: cell for name, cell in named.items() if name or cell}  # a nameless empty column is none
         if any(named.values()):
-            found.append(Line(f"line {number}", named, delimiter != ",", escaped=True))
+            found.append(Line(where, named, delimiter != ",", escaped=True, problem=problem))
     return found
 
 
@@ -126,46 +136,6 @@ def _is_json(text: str) -> bool:
         return head.startswith(('{"', '[{"'))
 
 
-@dataclass(frozen=True)
-class DecimalMarks:
-    """The numbers of a file by how they write decimals; a file must not mix both ways."""
-
-    commas: list[str] = field(default_factory=list)
-    points: list[str] = field(default_factory=list)
-
-    def note(self, text: str, where: str, line: Line) -> None:
-        """Keep a number of a file that may have decimal commas.
-
-        Args:
-            text: of the cell, a number.
-            where: its column.
-            line: its row.
-        """
-        for mark, noted in ((",", self.commas), (".", self.points)):
-            if line.decimal_comma and mark in text:
-                noted.append(f"{text} ({line.where}, column {where!r})")
-
-    def check(self, where: str) -> None:
-        """Refuse a mixture: 1.234 beside 0,5 may be 1234.
-
-        Args:
-            where: what errors call the table.
-        """
-        if self.commas and self.points:
-            first = self.points[0].partition(" ")[0]
-            raise InvalidInput(
-                f"writes decimals in two ways: with a comma in {_first_of(self.commas)}, with a point in "
-                f"{_first_of(self.points)}; is {first} a decimal number, or does the point separate thousands?",
-                where=where,
-                remedy="write all numbers of the file with the same decimal mark, and without marks for thousands",
-            )
-
-
-def _first_of(cells: Sequence[str]) -> str:
-    listed = ", ".join(cells[:MAX_CELLS_NAMED])
-    return listed if len(cells) <= MAX_CELLS_NAMED else f"{listed} and {len(cells) - MAX_CELLS_NAMED} more"
-
-
 def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Records of a file that are not empty, each with the number of its first line."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
@@ -180,7 +150,12 @@ def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def is_blank(cell: Any) -> bool:
-    """Return whether a cell holds nothing: no text, None, or NaN as in DataFrames."""
+    """Return whether a cell holds nothing: no text, `n/a`, `-`, `#N/A` or the like, None, or NaN as in DataFrames.
+
+    Example:
+        >>> [is_blank(cell) for cell in (" ", "n/a", "-", "#N/A", None, "0", "oak")]
+        [True, True, True, True, True, False, False]
+    """
     if isinstance(cell, str):
-        return not cell.strip()
+        return cell.strip().casefold() in EMPTY
     return cell is None or (isinstance(cell, float) and math.isnan(cell)) or str(cell) in ("NaT", "<NA>")
