@@ -7,6 +7,7 @@ is normal, as in arXiv 2605.07565. Seeds from 100 on are held out; variants of t
     python -m benchmarks league --show                                # only the tables
     python -m benchmarks league --problems newsvendor --methods default sbo-kde --seeds 100-103 --trials 60
     python -m benchmarks league --methods default "untransformed" --seeds 0-9 --trials 60 --against default
+    python -m benchmarks league --methods "Optuna, TPE" "Optuna, GP" "BoTorch, decisions alone" "BoTorch, contexts seen"
     python -m benchmarks league --second                              # ten problems that no default was chosen on
 
 Runs are kept in `benchmarks/results` (`league.jsonl`, `league_tuning.jsonl`, `second_league.jsonl`); what is there is
@@ -28,7 +29,7 @@ from rich.table import Table
 import allweather as aw
 from allweather.methods.composition import Composition
 from allweather.problems import Problem, problem
-from benchmarks import unseen_problems
+from benchmarks import rivals, unseen_problems
 from benchmarks.defaults import GOALS, study_with
 from benchmarks.league_runs import CHECKPOINTS, Entrant, League, entrant, stored_runs
 from benchmarks.league_tables import STORED, Standings
@@ -84,7 +85,8 @@ SECOND = League("second-league", unseen_problems.PROBLEMS, 60, range(500, 510), 
 
 def entrants() -> dict[str, Entrant]:
     """Everything that can be run, by name."""
-    return {name: entrant(study_with(build())) for name, build in {**METHODS, **VARIANTS}.items()}
+    ours = {name: entrant(study_with(build())) for name, build in {**METHODS, **VARIANTS}.items()}
+    return ours | rivals.RIVALS
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -118,7 +120,8 @@ def main(arguments: Sequence[str] = ()) -> None:
         parser.error(f"variants run on seeds below {HELD_OUT} only, and those are not mixed with held-out ones")
     path = chosen.results or (TUNING if tuning else league.results)
     if not chosen.show:
-        trials = dict.fromkeys(methods, chosen.trials or league.trials)
+        usual = {name: rivals.TRIALS if name in rivals.RIVALS else league.trials for name in methods}
+        trials = {name: chosen.trials or number for name, number in usual.items()}
         league.campaign(labels, {name: known[name] for name in methods}, seeds, trials, path)
     records = [each for each in stored_runs(path) if each["problem"] in labels]
     if chosen.seeds is not None:

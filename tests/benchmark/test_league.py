@@ -1,14 +1,16 @@
 """The leagues, in miniature."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 import torch
-from benchmarks import league, unseen_problems
+from benchmarks import league, rivals, unseen_problems
 from benchmarks.league import FIRST, SECOND, Composition, main
 from benchmarks.league_runs import Recommended, StudyPlayer, append, is_stuck, stored_runs
 from benchmarks.league_tables import STORED, Published, Standings, ratio
+from benchmarks.rivals import RIVALS
 
 import allweather as aw
 
@@ -85,6 +87,37 @@ def test_the_longer_of_two_runs_counts(tmp_path):
     for length in (2, 3, 1):
         append(path, record("default", 0, [0.1] * length))
     assert [each["trials"] for each in stored_runs(path)] == [3]
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("Optuna, TPE", "mixed kinds"),
+        ("Optuna, GP", "shared stock"),
+        ("BoTorch, decisions alone", "high frequency"),
+        ("BoTorch, contexts seen", "shared stock"),
+    ],
+)
+def test_rivals_begin_alike_and_keep_what_decisions_must(name, label, monkeypatch):
+    pytest.importorskip("optuna")
+    monkeypatch.setattr(rivals, "RESTARTS", 1)
+    monkeypatch.setattr(rivals, "RAW_SAMPLES", 4)
+    monkeypatch.setattr(rivals, "FEW_RESTARTS", 1)
+    monkeypatch.setattr(rivals, "FEW_RAW_SAMPLES", 4)
+    chosen = dataclasses.replace(unseen_problems.PROBLEMS[label](), initial=3)
+    player, alike = RIVALS[name](chosen, 4), RIVALS["Optuna, TPE"](chosen, 4)
+    rng, asked = np.random.default_rng(0), []
+    for number in range(4):
+        decision, context = player.ask(), chosen.draw(rng)
+        asked.append(decision)
+        if number < 3:
+            assert decision == alike.initial[number]
+        player.tell(context, chosen.observe(decision, context, rng))  # which refuses decisions that break a constraint
+    best = player.recommend()
+    assert best.interval is None
+    assert best.decision in asked
+    if name == "Optuna, TPE":
+        assert best.decision == asked[int(np.argmax(player.values))]
 
 
 def test_a_default_plays_and_has_an_interval():
