@@ -28,6 +28,7 @@ from benchmarks import (
     imports,
     journal,
     league,
+    league_page,
     many_studies,
     mars_tutorial,
     methods,
@@ -107,6 +108,7 @@ ALL = {
     "evidence": evidence.main,
     "simulator_page": simulator_page.main,
     "constraints_page": constraints_page.main,
+    "league_page": league_page.main,
     "speed_page": speed_page.main,
 }
 

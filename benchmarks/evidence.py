@@ -1,4 +1,4 @@
-"""The tables of docs/defaults.md, from stored results: of `defaults`, `floor`, `control_defaults` and `calibration`."""
+"""The tables of docs/defaults.md, from the stored results of several campaigns."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import calibration, control_defaults, defaults, floor
+from benchmarks import calibration, control_defaults, defaults, floor, league
 from benchmarks.comparison import Results
+from benchmarks.league_runs import stored_runs
+from benchmarks.league_tables import Standings, cumulative
 from benchmarks.paired import PROBLEMS, read
 
 PAGE = Path(__file__).parents[1] / "docs" / "defaults.md"
@@ -18,6 +20,7 @@ def tables(
     intervals: Path = calibration.RESULTS,
     floors: Path = floor.RESULTS,
     controlled: Path = control_defaults.RESULTS,
+    longer: Path = league.FIRST.results,
 ) -> dict[str, str]:
     """The tables by the name of their place on the page.
 
@@ -26,6 +29,7 @@ def tables(
         intervals: stored results of `python -m benchmarks calibration`.
         floors: stored results of `python -m benchmarks floor`.
         controlled: stored results of `python -m benchmarks control_defaults`.
+        longer: stored runs of `python -m benchmarks league`.
     """
     results, control = Results.of(read(regrets)), read(controlled)
     return {
@@ -33,6 +37,7 @@ def tables(
         "control, chosen": markdown(control_defaults.by_candidate(control, range(100))),
         "control, by problem": markdown(control_defaults.by_problem(control, control_defaults.CHOSEN)),
         "regret": _regret(results),
+        "longer": _longer(Standings.of(stored_runs(longer), False)),
         "floor": _floor(floor.with_floor(read(regrets), floors)),
         "verdicts": "\n".join(f"- {line}" for line in defaults.verdicts(results)),
         "coverage": _coverage(calibration.kept(intervals)),
@@ -62,6 +67,12 @@ def _regret(results: Results) -> str:
         ]
         rows.append([method, str(cells[0].pairs), *map(str, cells)])
     return markdown(rows)
+
+
+def _longer(standings: Standings) -> str:
+    """Cumulative regret at 30, 60 and 195 trials, where the runs exist."""
+    rows = cumulative(standings, defaults.REFERENCE, league.SHOWN)
+    return markdown(rows) if len(rows) > 1 else "Not run yet."
 
 
 def _floor(results: Results) -> str:

@@ -32,7 +32,7 @@ from allweather.problems import Problem, problem
 from benchmarks import rivals, unseen_problems
 from benchmarks.defaults import GOALS, study_with
 from benchmarks.league_runs import CHECKPOINTS, Entrant, League, entrant, stored_runs
-from benchmarks.league_tables import STORED, Standings
+from benchmarks.league_tables import STORED, Standings, cumulative, recommended
 
 FOLDER = Path(__file__).parent / "results"
 TUNING = FOLDER / "league_tuning.jsonl"
@@ -128,7 +128,7 @@ def main(arguments: Sequence[str] = ()) -> None:
         records = [each for each in records if each["seed"] in seeds]
     if chosen.methods is not None:
         records = [each for each in records if each["method"] in {*methods, chosen.against}]
-    show(Standings.of(records, league is FIRST), chosen.against or REFERENCE)
+    show(Standings.of(records, league is FIRST), chosen.against or REFERENCE, shown_in(league))
 
 
 def _seeds(text: str | None, usual: range) -> range:
@@ -138,15 +138,25 @@ def _seeds(text: str | None, usual: range) -> range:
     return range(int(first), int(last or first) + 1)
 
 
-def show(standings: Standings, against: str = REFERENCE) -> None:
+def shown_in(league: League) -> tuple[int, ...]:
+    """The numbers of trials that tables show.
+
+    Args:
+        league: the first or the second.
+    """
+    return SHOWN if league is FIRST else CHECKPOINTS
+
+
+def show(standings: Standings, against: str = REFERENCE, shown: Sequence[int] = SHOWN) -> None:
     """Print the tables.
 
     Args:
         standings: of the league.
         against: the method in the denominators.
+        shown: numbers of trials.
     """
     console = Console(width=190)
-    for title, rows in tables(standings, against).items():
+    for title, rows in tables(standings, against, shown).items():
         table = Table(title=title)
         head, *body = rows
         for column in head:
@@ -156,65 +166,29 @@ def show(standings: Standings, against: str = REFERENCE) -> None:
         console.print(table)
 
 
-def tables(standings: Standings, against: str = REFERENCE) -> dict[str, list[list[str]]]:
+def tables(standings: Standings, against: str = REFERENCE, shown: Sequence[int] = SHOWN) -> dict[str, list[list[str]]]:
     """Rows of the tables by title, the first row the head.
 
     Args:
         standings: of the league.
         against: the method in the denominators.
+        shown: numbers of trials.
     """
     if not standings.methods:
         return {}
     title = "cumulative regret as a multiple of that of {}"
-    found = {
-        f"{title.format(against)} (standard error of the logarithm; 95% interval)": _cumulative(standings, against)
-    }
+    first = f"{title.format(against)} (standard error of the logarithm; 95% interval)"
+    found = {first: cumulative(standings, against, shown)}
     rival = STORED.format(LEDRBO)
     if rival in standings.published:
-        found[title.format(rival)] = _cumulative(standings, rival)
+        found[title.format(rival)] = cumulative(standings, rival, shown)
     if DEFAULT in standings.methods and rival in standings.published:
         found[f"{title.format(rival)}: {DEFAULT}, by problem"] = [
-            ["problem", *(f"{n} trials" for n in SHOWN)],
+            ["problem", *(f"{n} trials" for n in shown)],
             *(
-                [name, *(str(standings.cumulative(DEFAULT, rival, n, name)) for n in SHOWN)]
+                [name, *(str(standings.cumulative(DEFAULT, rival, n, name)) for n in shown)]
                 for name in standings.problems
             ),
         ]
-    found["recommendations, and runs that are stuck"] = _recommended(standings, against)
+    found["recommendations, and runs that are stuck"] = recommended(standings, against)
     return found
-
-
-def _cumulative(standings: Standings, against: str) -> list[list[str]]:
-    rows = [["method", "problems", "seeds", *(f"{n} trials" for n in SHOWN)]]
-    for method in (*standings.methods, *standings.published):
-        if method == against and method in standings.published:
-            continue
-        ratios = [standings.cumulative(method, against, n) for n in SHOWN]
-        if any(each.problems for each in ratios):
-            first = next(each for each in ratios if each.problems)
-            rows.append([method, str(first.problems), str(first.seeds), *map(str, ratios)])
-    return rows
-
-
-def _recommended(standings: Standings, against: str) -> list[list[str]]:
-    columns = [f"regret at {n}" for n in CHECKPOINTS] + [f"held at {n}" for n in CHECKPOINTS]
-    rows = [["method", *columns, "stuck", "CPU s of asks"]]
-    for method in standings.methods:
-        regrets = [standings.recommended(method, against, n).brief for n in CHECKPOINTS]
-        held = [share(*standings.held(method, n)) for n in CHECKPOINTS]
-        stuck, total = standings.stuck(method)
-        seconds = [
-            run["ask_cpu_s"] for (name, _), runs in standings.runs.items() if name == method for run in runs.values()
-        ]
-        rows.append([method, *regrets, *held, f"{stuck} of {total}", f"{sum(seconds) / len(seconds):.0f}"])
-    return rows
-
-
-def share(count: int, total: int) -> str:
-    """A share in two digits.
-
-    Args:
-        count: of those that count.
-        total: of all.
-    """
-    return f"{count / total:.2f}" if total else "-"

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.league_runs import LAST, Record, is_stuck, last_regret
+from benchmarks.league_runs import CHECKPOINTS, LAST, Record, is_stuck, last_regret
 
 RIVALS = Path(__file__).parent / "results" / "league_rivals.json"
 """What others published: means and standard errors by problem, method and number of trials."""
@@ -178,6 +178,9 @@ class Standings:
         pairs = []
         for name in self.problems if problem is None else [problem]:
             top, bottom = (self.sample(each, name, take, trials) for each in (method, against))
+            if isinstance(top, Mapping) and isinstance(bottom, Mapping):  # paired: the seeds that both have
+                common = top.keys() & bottom.keys()
+                top, bottom = ({seed: each[seed] for seed in sorted(common)} for each in (top, bottom))
             if top and bottom:
                 pairs.append((top, bottom))
         return ratio(pairs)
@@ -198,6 +201,15 @@ class Standings:
                 count += sum(is_stuck(each, median) for each in runs)
                 total += len(runs)
         return count, total
+
+    def last(self, method: str, problem: str) -> float:
+        """The mean regret of a trial over the last trials of the runs.
+
+        Args:
+            method: that was run.
+            problem: by label.
+        """
+        return float(np.mean([last_regret(each) for each in self.runs.get((method, problem), {}).values()]))
 
     def held(self, method: str, trials: int, problem: str | None = None) -> tuple[int, int]:
         """How many 90% intervals of recommendations held the truth, and how many there are.
@@ -258,6 +270,55 @@ def _log_means(sample: Sample, seeds: list[int], counts: np.ndarray, rng: np.ran
     sums, sizes = counts @ values, counts @ present
     means = np.where(sizes > 0, sums / np.maximum(sizes, 1), _mean(sample))
     return np.asarray(np.log(np.maximum(means, 1e-12)))
+
+
+def cumulative(standings: Standings, against: str, shown: Sequence[int]) -> list[list[str]]:
+    """Rows of a table of cumulative regret by method, the first row the head.
+
+    Args:
+        standings: of the league.
+        against: the method in the denominators.
+        shown: numbers of trials.
+    """
+    rows = [["method", "problems", "seeds", *(f"{n} trials" for n in shown)]]
+    for method in (*standings.methods, *standings.published):
+        if method == against and method in standings.published:
+            continue
+        ratios = [standings.cumulative(method, against, n) for n in shown]
+        if any(each.problems for each in ratios):
+            first = next(each for each in ratios if each.problems)
+            rows.append([method, str(first.problems), str(first.seeds or "-"), *map(str, ratios)])
+    return rows
+
+
+def recommended(standings: Standings, against: str) -> list[list[str]]:
+    """Rows of a table of recommendations, intervals, stuck runs and CPU time by method, the first row the head.
+
+    Args:
+        standings: of the league.
+        against: the method in the denominators.
+    """
+    columns = [f"regret at {n}" for n in CHECKPOINTS] + [f"held at {n}" for n in CHECKPOINTS]
+    rows = [["method", *columns, "stuck", "trials", "CPU s of asks"]]
+    for method in standings.methods:
+        regrets = [standings.recommended(method, against, n).brief for n in CHECKPOINTS]
+        held = [share(*standings.held(method, n)) for n in CHECKPOINTS]
+        stuck, total = standings.stuck(method)
+        runs = [each for (name, _), found in standings.runs.items() if name == method for each in found.values()]
+        seconds, trials = (np.mean([each[key] for each in runs]) for key in ("ask_cpu_s", "trials"))
+        often = f"{stuck} of {total}" if total else "-"
+        rows.append([method, *regrets, *held, often, f"{trials:.0f}", f"{seconds:.1f}"])
+    return rows
+
+
+def share(count: int, total: int) -> str:
+    """A share in two digits.
+
+    Args:
+        count: of those that count.
+        total: of all.
+    """
+    return f"{count / total:.2f}" if total else "-"
 
 
 @cache
