@@ -35,7 +35,8 @@ def study(wanted, decisions=2, count=16, context=LAW, space=None, **options):
         grown = -((x.mean() - 0.7) ** 2) * 4 + 0.2 * np.sin(7 * x[0]) + 0.1 * y
         waste = x.mean() + 0.3 * (y - 0.5) + 0.1 * np.sin(5 * x[-1])
         rows.append({**dict(zip(names, x.tolist(), strict=True)), "c": y, "grown": grown, "waste": waste})
-    made.add(rows)
+    if rows:
+        made.add(rows)
     return made
 
 
@@ -175,6 +176,12 @@ def test_where_the_model_is_too_poor_to_tell_with_limits_it_is_infinite():
     best = study(wanted | {"waste": aw.AtMost(-5.0)}).recommend()
     assert best.possible_gain == math.inf
     assert "no decision is believed to keep all limits" in best.warning
+    rows = [{"x": n / 8, "y": n * 3 % 8 / 8, "c": 0.5, "grown": n / 8, "waste": (-1.0) ** (n // 2)} for n in range(8)]
+    noise = study(wanted | {"waste": aw.AtMost(5.0, surrogate=aw.GP(lengthscales=0.5, noise=1e-4))}, count=0)
+    noise.add(rows)
+    best = noise.recommend()
+    assert best.possible_gain == math.inf
+    assert "waste: the model predicts outcomes worse than a constant does" in best.warning
     best = study(wanted, count=20).recommend()
     assert 0 <= best.possible_gain < math.inf
     assert best.expected_gain is None

@@ -8,7 +8,7 @@ import torch
 
 import allweather as aw
 from allweather.engine import intervals
-from allweather.engine.objective_draws import objective_draws
+from allweather.engine.objective_draws import mean_laws, objective_draws
 
 SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
 SOURCE = np.random.default_rng(3)
@@ -172,3 +172,27 @@ def test_objectives_that_ignore_unlikely_contexts_do():
         torch.testing.assert_close(objective(values, everything), objective(values[:, :8], likely))
     for distance in (aw.TotalVariation(0.1), aw.MMD(0.1, lengthscale=0.3), aw.Wasserstein(0.1)):
         assert not aw.DRO(distance).ignores_unlikely
+
+
+def test_laws_of_means_have_the_moments_of_draws():
+    belief = _recommended_belief(aw.Expectation())
+    decisions = torch.tensor([[0.1], [0.5], [0.9]], dtype=torch.float64)
+    laws, drawn = mean_laws(belief, decisions), objective_draws(belief, decisions, 4096)
+    sd = (laws.sd.square().mean(0) + laws.mean.var(0)).sqrt()
+    torch.testing.assert_close(drawn.std(0), sd, rtol=0.1, atol=0)
+    assert ((drawn.mean(0) - laws.mean.mean(0)).abs() < 0.1 * sd).all()
+
+
+def test_more_hyperparameters_than_laws_have_one_law_each():
+    belief = _recommended_belief(aw.Expectation())
+    decisions, points = torch.tensor([[0.5]], dtype=torch.float64), belief.reference.points
+    few = belief.reference.weights.expand(2, -1)
+    found = belief.averaged.mean_moments(decisions, points, few)
+    assert found.mean.shape == (len(belief.averaged.parts), 1)
+
+
+def test_wide_intervals_are_said_where_they_can_be_compared_with_outcomes():
+    made = aw.Study(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), surrogate=aw.GP(outputscale=1e4, noise=1e-3))
+    made.add([{"x": x / 4, "c": x * 3 % 5 / 5, "value": 0.1 * x} for x in range(4)])
+    assert "wider than 3 times the range" in made.recommend().warning
+    assert "wider" not in made.recommend(objective=aw.Probability(0.2)).warning

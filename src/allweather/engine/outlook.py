@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -289,12 +289,8 @@ class Outlook:
         worst = self.worst(decision, [distance.number]).weights[0]
         probability = float(self.feasible([decision])[0]) if self.limits else None
         gain = self.gain()
-        warnings = [
-            suspicion_warning(() if self.history is None else self.history.suspicious),
-            reliability_warning(self.belief.surrogate),
-            _not_feasible(probability),
-            _too_wide(high - low, self.belief.observations.values),
-        ]
+        suspicious = suspicion_warning(() if self.history is None else self.history.suspicious)
+        warnings = [suspicious, *self._warnings(), _not_feasible(probability)]
         return Recommendation(
             decision=decision,
             value=middle,
@@ -314,6 +310,13 @@ class Outlook:
             outcomes=self.table if self.views else None,
             feasible=probability,
         )
+
+    def _warnings(self) -> Iterator[str]:
+        """Why not to rely on the model or the interval of each outcome, named where there are several."""
+        for name, view in (self.views or {"": self}).items():
+            shown = self if name in ("", self.wanted[0]) else view
+            for said in (reliability_warning(view.belief.surrogate), _too_wide(shown)):
+                yield f"{name}: {said}" if name and said else said
 
     @one_thread
     def feasible(self, decisions: Sequence[Row]) -> np.ndarray:
@@ -473,9 +476,14 @@ def _not_feasible(probability: float | None) -> str:
     )
 
 
-def _too_wide(width: float, values: Tensor) -> str:
-    """A warning where an interval says less than the outcomes themselves; empty where it does not."""
-    if not width > MAX_INTERVAL_RANGES * float(values.max() - values.min()) > 0:
+def _too_wide(view: Outlook) -> str:
+    """A warning where an interval says less than the outcomes themselves; empty where it does not.
+
+    Objectives that are not in the outcomes' unit, such as probabilities, are not compared with these.
+    """
+    (low, _, high), values = view.chosen_objective, view.belief.observations.values
+    wide = high - low > MAX_INTERVAL_RANGES * float(values.max() - values.min()) > 0
+    if not wide or not view.belief.objective.signed:
         return ""
     return (
         f"the interval is wider than {MAX_INTERVAL_RANGES} times the range of the outcomes so far: "

@@ -71,12 +71,12 @@ class MixturePosterior(Posterior):
         return torch.cat(drawn)[places]
 
     def mean_moments(self, decisions: Tensor, contexts: Tensor, laws: Tensor) -> Moments:
-        """Those of the parts, each under an equal share of the laws; as many laws as parts divide are used."""
-        roots, each = self._truncated(contexts), len(laws) // len(self.parts)
-        found = [
-            mean_moments(part.data, roots[_kernel(part)], decisions, contexts, laws[place * each : (place + 1) * each])
-            for place, part in enumerate(self.parts)
-        ]
+        """Those of the parts, each under an equal share of the laws, or one of them where there are more parts."""
+        roots, share = self._truncated(contexts), max(1, len(laws) // len(self.parts))
+        found = []
+        for place, part in enumerate(self.parts):
+            own = laws[torch.arange(place * share, (place + 1) * share) % len(laws)]
+            found.append(mean_moments(part.data, roots[_kernel(part)], decisions, contexts, own))
         return Moments(torch.cat([each.mean for each in found]), torch.cat([each.sd for each in found]))
 
     def _drawn(self, contexts: Tensor, count: int, generator: Generator) -> tuple[list[Drawn], Tensor]:
