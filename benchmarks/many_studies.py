@@ -44,10 +44,7 @@ def main(words=()):
     parser.add_argument("--workers", type=int, default=100)
     parser.add_argument("--minutes", type=float, default=5.0)
     given = parser.parse_args(list(words))
-    with (
-        tempfile.TemporaryDirectory(prefix="allweather-pg-", dir="/tmp") as place,
-        _server(place, given.workers) as url,
-    ):
+    with _server(given.workers) as url:
         began = time.time()
         _import(url, given.studies, given.trials)
         print(f"{given.studies} studies of {given.trials} trials imported in {time.time() - began:.0f} s", flush=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.soak_notes import acknowledged, current, note
 
-WRITERS, FIRST_WRITES, WAIT_SECONDS = 3, 3, 60.0
+WRITERS, FIRST_WRITES, WAIT_SECONDS = 3, 3, 300.0
 """Writers of a database that is attacked, what each has written before, and how long they may take to notice."""
 OLD_EVENTS = 2000
 """Events of a study that is upgraded."""

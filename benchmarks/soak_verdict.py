@@ -5,7 +5,7 @@ from collections import Counter
 
 from benchmarks.soak_notes import acknowledged
 
-FLAT, LOCKED = 1.25, 120.0
+FLAT, LOCKED = 1.25, 300.0
 """Growth of memory that passes: from the second quarter of the time, in which everything was in use, to the last; and
 seconds without an acknowledgement after a kill, beyond which a lock is taken to have survived it."""
 SLOW_SECONDS = 2.0

@@ -196,6 +196,7 @@ def test_one_byte_that_is_not_utf8_loses_one_event(kiosk, folder):
     ended = kiosk("backup", "saved.jsonl", "--json", code=3)
     assert "'kiosk' is damaged: events that cannot be used and are left out: 2." in ended.err
     assert ended.document["damaged"] == {"kiosk": [2]}
+    assert (folder / "saved.jsonl").stat().st_mode & 0o777 == 0o600  # as the database is
     assert "left out: 2." in kiosk("export", "one.jsonl", "--salvage").err
     kiosk("restore", "saved.jsonl", "--storage", "sqlite:///restored.db")
     shown = kiosk("show", "--storage", "sqlite:///restored.db", "--json").document
