@@ -1,156 +1,225 @@
-"""`docs/results.md`, written wholly from the stored runs of `python -m benchmarks papers`."""
+"""`docs/results.md` and a page for each paper, written from the stored runs of `python -m benchmarks papers`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from allweather.benchmark.claims import check_claims, final_regrets
+from allweather.benchmark.claims import check_claims, verdict_of
 from allweather.benchmark.figures import Figure, Table, Wanted
 from allweather.benchmark.papers import CATALOGUE
+from allweather.benchmark.regret_figure import marked
 from allweather.benchmark.summaries import standard_error
 from benchmarks import published_code, stored_runs
+from benchmarks.coverage import Coverage
 from benchmarks.evidence import filled, markdown
 from benchmarks.stored_runs import Record
 
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
-SIZES = {
-    "bocu-fig2": (10, 1000),
-    "bocu-fig3": (10, 1000),
-    "kde-fig1": (5, 340),
-    "kde-fig2": (5, 340),
-    "kde-table1": (10, 90),
-    "phi-fig1": (30, 50),
-    "phi-fig3": (30, 60),
-    "phi-fig4": (30, 50),
-    "phi-fig5": (30, 60),
-    "phi-fig7": (30, 50),
-    "subsets-fig2": (10, 0),
-    "subsets-fig3": (10, 0),
-    "subsets-kg": (20, 0),
-    "wasserstein-fig1": (15, 100),
-    "wasserstein-fig2": (15, 100),
-    "wasserstein-fig3": (15, 100),
-    "wasserstein-fig4": (15, 100),
-    "wasserstein-table1": (15, 100),
-    "wasserstein-table2": (15, 100),
-}
-"""Seeds and iterations of the campaigns in the catalogue, which need the papers' data to be built; 0 for a budget."""
-
-
+PAPERS = ("bocu", "kde", "phi", "subsets", "wasserstein")
+VERDICTS = ("holds", "fails", "undecided", "not tested")
 COMPUTED = {"kde-table2": "samples in (10, 100, 200, 300)", "phi-fig6": "step in (1, 2, 5, 10, 20, 50, 100)"}
 """Tables that take seconds, and the rows of them that are shown."""
 
 
-def tables(folder: Path = stored_runs.FOLDER) -> dict[str, str]:
-    """The generated parts of the page by the name of their place.
+def pages(folder: Path = stored_runs.FOLDER) -> dict[Path, str]:
+    """The text of all pages.
 
     Args:
         folder: of the stored runs.
     """
     found = stored_runs.read(folder)
-    names = list(dict.fromkeys(record["figure"] for record in found))
-    sections = {name: _section(name, _own(name, found)) for name in CATALOGUE if _own(name, found)}
-    return {
-        "campaigns": _campaigns(found, names),
-        "figures": "\n\n".join(sections.values()),
-        "computed": "\n\n".join(_computed(name, rows) for name, rows in COMPUTED.items()),
-        "published code": _published(published_code.comparisons(found)),
-        "missing": _missing(list(sections)),
-    }
+    entries = [Entry.of(name, found) for name, each in CATALOGUE.items() if isinstance(each, Figure)]
+    parts = {"overview": _overview(entries), "origins": _origins(found), "missing": _missing(entries)}
+    texts = {PAGE: filled(PAGE.read_text(), parts)}
+    for paper in PAPERS:
+        own = [entry for entry in entries if entry.paper == paper]
+        texts[PAGE.parent / "results" / f"{paper}.md"] = _paper(paper, own)
+    texts[PAGE.parent / "results" / "published_code.md"] = _published_code(found)
+    return texts
 
 
-def _own(name: str, found: Sequence[Record]) -> list[Record]:
-    """The stored runs of a figure; of runs that several figures share, those of its methods and problems."""
-    figure = CATALOGUE[name]
-    if not isinstance(figure, Figure):
-        return []
-    own = [each for each in found if each["figure"] == (figure.journals or name)]
-    if not own or not figure.journals:
-        return own
-    pairs = {(problem, method) for each in figure.campaigns() for problem in each.problems for method in each.methods}
-    return [each for each in own if (each["problem"], each["method"]) in pairs]
+class Entry:
+    """A figure of the catalogue, with its stored runs."""
+
+    def __init__(self, figure: Figure, records: Sequence[Record]) -> None:
+        self.figure = figure
+        self.records = records
+        self.coverage = Coverage.of(figure, records)
+        self.results = stored_runs.table(records) if records else pd.DataFrame()
+        self.findings = check_claims(self.results, figure.claims) if records else check_claims(pd.DataFrame(), ())
+
+    @classmethod
+    def of(cls, name: str, found: Sequence[Record]) -> Entry:
+        """The entry with the runs of its problems and methods; figures of the same runs share them.
+
+        Args:
+            name: in the catalogue.
+            found: all stored runs.
+        """
+        figure = CATALOGUE[name]
+        assert isinstance(figure, Figure)
+        own = [each for each in found if each["figure"] == (figure.journals or name)]
+        pairs = {(problem, method) for run in figure.campaigns() for problem in run.problems for method in run.methods}
+        return cls(figure, [each for each in own if (each["problem"], each["method"]) in pairs])
+
+    @property
+    def paper(self) -> str:
+        """The paper's key."""
+        return self.figure.name.split("-")[0]
+
+    @property
+    def hours(self) -> float:
+        """CPU hours of the stored runs; a run with several measures counts once."""
+        repeated = max((len(each.measures) for each in self.figure.campaigns()), default=1)
+        return sum(each["cpu_s"] for each in self.records) / repeated / 3600
+
+    @property
+    def statements(self) -> list[tuple[str, pd.DataFrame]]:
+        """Each statement of the paper with the tests of it."""
+        keys = self.findings["sentence"].where(self.findings["sentence"] != "", self.findings["claim"])
+        return [(str(said), block) for said, block in self.findings.groupby(keys, sort=False)]
 
 
-def _campaigns(found: Sequence[Record], names: Iterable[str]) -> str:
-    rows = []
-    for name in names:
+def _overview(entries: Sequence[Entry]) -> str:
+    head = ["figure", "panels with half of the paper's seeds and iterations", "seeds", "iterations", "CPU hours"]
+    rows = [[*head, *VERDICTS]]
+    for entry in entries:
+        said = [verdict_of(block) for _, block in entry.statements]
+        counts = [str(said.count(verdict)) if said else "" for verdict in VERDICTS]
+        name, covered = entry.figure.name, entry.coverage
+        link = f"[{name}](results/{entry.paper}.md#{name})"
+        size = [covered.seeds, covered.iterations, f"{entry.hours:.2f}" if entry.records else ""]
+        rows.append([link, f"{covered.reproduced} of {len(covered.panels)}", *size, *counts])
+    return markdown(rows)
+
+
+def _origins(found: Sequence[Record]) -> str:
+    rows = [["runs of", "stored lines", "version", "commit", "date", "machine"]]
+    for name in dict.fromkeys(record["figure"] for record in found):
         own = [each for each in found if each["figure"] == name]
-        lengths = {stored_runs.length(each) for each in own}
-        steps = f"{min(lengths)} to {max(lengths)}" if len(lengths) > 1 else f"{max(lengths)}"
-        seeds = pd.DataFrame(own).groupby(["problem", "method"])["seed"].nunique()
-        counts = f"{seeds.min()} to {seeds.max()}" if seeds.nunique() > 1 else f"{seeds.max()}"
         origins = [", ".join(sorted({each[key] for each in own})) for key in ("version", "commit", "date", "machine")]
-        hours = sum(each["cpu_s"] for each in own) / 3600
-        rows.append([f"`{name}`", _sizes(name), str(len(own)), counts, steps, f"{hours:.2f}", *origins])
-    head = ["runs of", "size in the paper", "stored", "seeds", "iterations or trials", "CPU hours"]
-    return markdown([[*head, "version", "commit", "date", "machine"], *rows])
+        rows.append([f"`{name}`", str(len(own)), *origins])
+    return markdown(rows)
 
 
-def _sizes(name: str) -> str:
-    """Seeds and iterations of the paper."""
-    if name not in SIZES:
-        return ""
-    seeds, iterations = SIZES[name]
-    return f"{seeds} seeds, {f'{iterations} iterations' if iterations else 'until the budget is spent'}"
+def _missing(entries: Sequence[Entry]) -> str:
+    lines = []
+    for entry in entries:
+        lacking = entry.coverage.lacking()
+        if lacking:
+            lines += [f"- `{entry.figure.name}`", *(f"  - {line}" for line in lacking)]
+    return "\n".join(lines)
 
 
-def _section(name: str, found: Sequence[Record]) -> str:
-    figure = CATALOGUE[name]
-    assert isinstance(figure, Figure)
-    results = stored_runs.table(found)
-    parts = [f"### {name}: {figure.source}", f"Claim: {figure.claim} Command: `allweather reproduce {name}`."]
-    parts.append(_regrets(results))
-    findings = check_claims(results, figure.claims)
-    if len(findings):
-        parts.append(_findings(findings))
-    return "\n\n".join(parts)
+def _paper(paper: str, entries: Sequence[Entry]) -> str:
+    """The page of a paper: verdicts, the numbers of each figure, and all tests."""
+    computed = [name for name in COMPUTED if name.startswith(f"{paper}-")]
+    names = [entry.figure.name for entry in entries] + computed
+    shown = [entry for entry in entries if entry.records]
+    parts = [
+        f"# Results: {paper}",
+        "Written by `python -m benchmarks results`. [All results](../results.md) explains verdicts, intervals and "
+        f"numbers; the paper is [{paper}](../references.md#{paper}).",
+        "\n".join(f"- [{name}](#{name}): {CATALOGUE[name].source}" for name in names),
+        "## Verdicts",
+        _verdicts(shown),
+        *(_section(entry) for entry in entries),
+        *(_computed(name) for name in computed),
+    ]
+    tests = [f"### Tests of {entry.figure.name}\n\n{_tests(entry)}" for entry in shown if len(entry.findings)]
+    if tests:
+        parts += ["## Tests", *tests]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _computed(name: str, rows: str) -> str:
+def _verdicts(entries: Iterable[Entry]) -> str:
+    rows = [["figure", "statement of the paper, in our words", "verdict", "tests"]]
+    for entry in entries:
+        for said, block in entry.statements:
+            counts = block["verdict"].value_counts()
+            tests = ", ".join(f"{counts[each]} {each}" for each in VERDICTS[:3] if each in counts)
+            if not tests:
+                tests = str(block["claim"].iloc[0]).removeprefix("not tested: ")
+            rows.append([f"[{entry.figure.name}](#{entry.figure.name})", said, verdict_of(block), tests])
+    return markdown(rows, "---") if len(rows) > 1 else "No runs are stored."
+
+
+def _section(entry: Entry) -> str:
+    figure, covered = entry.figure, entry.coverage
+    parts = [f"## {figure.name}", f"{figure.source}. Command: `allweather reproduce {figure.name}`."]
+    if not entry.records:
+        return "\n\n".join([*parts, f"No runs are stored; the paper has {covered.size}."])
+    size = f"{covered.reproduced} of {len(covered.panels)} panels have at least half of {covered.size}."
+    parts.append(f"Stored: {size} CPU hours: {entry.hours:.2f}.")
+    return "\n\n".join([*parts, _numbers(figure, figure.summarise(entry.results, None).table)])
+
+
+def _numbers(figure: Figure, table: pd.DataFrame) -> str:
+    """The table of the command, with a column for each method where it has regrets."""
+    table = table.assign(method=[marked(str(each), figure.ours) for each in table["method"]])
+    if "published" in table:
+        return _plain(table)
+    keys = [key for key in ("problem", "measure") if key in table]
+    rows = []
+    methods = list(dict.fromkeys(table["method"]))
+    for key, block in table.groupby(keys, sort=False):
+        cells = {row.method: _interval(row.mean, row.standard_error) for row in block.itertuples(index=False)}
+        low, high = block["seeds"].min(), block["seeds"].max()
+        seeds = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        reached = [f"{block['step'].max():g}"] if "step" in block else []
+        rows.append([", ".join(map(str, key)), *reached, seeds, *(cells.get(each, "") for each in methods)])
+    return markdown([["setting", *(["iterations"] if "step" in table else []), "seeds", *methods], *rows])
+
+
+def _interval(mean: float, error: float) -> str:
+    return f"{mean:.4g}" if pd.isna(error) else f"{mean:.4g} ± {error:.2g}"
+
+
+def _plain(table: pd.DataFrame) -> str:
+    rows = [[_shown(each) for each in row] for row in table.to_numpy(dtype=object)]
+    return markdown([[name.replace("_", " ") for name in table.columns], *rows])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, float):
+        return "" if pd.isna(value) else f"{value:.4g}"
+    return str(value)
+
+
+def _tests(entry: Entry) -> str:
+    rows = [["test", "setting", "estimate and interval", "seeds", "verdict"]]
+    for each in entry.findings[entry.findings["verdict"] != "not tested"].itertuples(index=False):
+        interval = "" if pd.isna(each.low) else f" ({each.low:.3g} to {each.high:.3g})"
+        estimate = f"{each.quantity} {each.estimate:.3g}{interval}"
+        rows.append([each.claim, each.setting, estimate, str(each.seeds), each.verdict])
+    return markdown(rows, "---")
+
+
+def _computed(name: str) -> str:
     """A table of the catalogue that is computed as the page is written."""
     entry = CATALOGUE[name]
     assert isinstance(entry, Table)
     table, verdict = entry.build(Wanted())
-    shown = [
-        [f"{each:.4g}" if isinstance(each, float) else str(each) for each in row] for row in table.query(rows).values
-    ]
-    parts = [f"### {name}: {entry.source}", f"Claim: {entry.claim} Command: `allweather reproduce {name}`."]
-    return "\n\n".join([*parts, markdown([list(table.columns), *shown]), f"{verdict[0].upper()}{verdict[1:]}."])
+    parts = [f"## {name}", f"{entry.source}. {entry.claim} Command: `allweather reproduce {name}`."]
+    return "\n\n".join([*parts, _plain(table.query(COMPUTED[name])), f"{verdict[0].upper()}{verdict[1:]}."])
 
 
-def _regrets(results: pd.DataFrame) -> str:
-    """Settings by method, at the last step or cost that all runs of a setting have reached."""
-    methods = list(dict.fromkeys(results["method"]))
-    by_cost = "spent" in results
-    keys = ["problem"] if by_cost else ["problem", "measure"]
-    rows = []
-    for key, block in results.groupby(keys, sort=False):
-        present = [each for each in methods if each in set(block["method"])]
-        final = final_regrets(block, present)
-        if final is None or final.empty:
-            continue
-        reached = (block.groupby(["method", "seed"])["spent" if by_cost else "step"].max()).min()
-        cells = [_cell(final[each]) if each in final else "" for each in methods]
-        rows.append([", ".join(map(str, key)), f"{reached:g}", str(len(final)), *cells])
-    head = ["setting", "cost" if by_cost else "iterations", "seeds"]
-    return markdown([[*head, *methods], *rows])
+def _published_code(found: Sequence[Record]) -> str:
+    return (
+        "\n\n".join(["# Results: the published code", PUBLISHED_CODE, _published(published_code.comparisons(found))])
+        + "\n"
+    )
 
 
-def _cell(values: pd.Series) -> str:
-    error = standard_error(values)
-    mean = f"{values.mean():.4g}"
-    return mean if pd.isna(error) else f"{mean} ± {error:.2g}"
-
-
-def _findings(findings: pd.DataFrame) -> str:
-    rows = [["claim", "setting", "quantity", "estimate and 95% interval", "verdict"]]
-    for each in findings.itertuples(index=False):
-        interval = "" if pd.isna(each.low) else f" ({each.low:.3g} to {each.high:.3g})"
-        rows.append([each.claim, each.setting, each.quantity, f"{each.estimate:.3g}{interval}", each.verdict])
-    return markdown(rows, "---")
+PUBLISHED_CODE = """\
+Regrets of the papers' published code in our runs of it (`benchmarks/results/published_code.json`), beside ours under
+the same settings, with the number of seeds in parentheses. Two results agree if their difference is at most two of its
+standard errors, from the errors of both sides; with fewer than five seeds on one side the two sides are assumed to have
+the same variance. Random numbers differ, so seeds are not paired. "At" is the number of iterations after the initial
+trials; for bocvs it is the cost spent, and regret is simple regret. Written by `python -m benchmarks results`."""
 
 
 def _published(found: Sequence[published_code.Comparison]) -> str:
@@ -168,14 +237,17 @@ def _published(found: Sequence[published_code.Comparison]) -> str:
     return markdown(rows)
 
 
-def _missing(names: Sequence[str]) -> str:
-    """Figures and tables without stored runs."""
-    absent = [name for name, entry in CATALOGUE.items() if isinstance(entry, Figure) and name not in names]
-    return "\n".join(f"- `allweather reproduce {name}` ({CATALOGUE[name].source}): {_sizes(name)}" for name in absent)
+def _cell(values: pd.Series) -> str:
+    error = standard_error(values)
+    mean = f"{values.mean():.4g}"
+    return mean if pd.isna(error) else f"{mean} ± {error:.2g}"
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Write the page; a folder of stored runs may be given."""
+    """Write the pages; a folder of stored runs may be given."""
     folder = Path(arguments[0]) if arguments else stored_runs.FOLDER
-    PAGE.write_text(filled(PAGE.read_text(), tables(folder)))
-    print(PAGE.name)
+    texts: Mapping[Path, str] = pages(folder)
+    for path, text in texts.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    print(", ".join(path.name for path in texts))

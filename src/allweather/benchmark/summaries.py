@@ -17,14 +17,18 @@ def summary(results: pd.DataFrame, column: str = "cumulative", step: int | None 
     Args:
         results: of a campaign without control sets.
         column: `cumulative`, `regret` or `simple`.
-        step: where it is read; by default the last.
+        step: where it is read; by default the last that all runs of a problem and measure have reached.
 
     Returns:
-        One row per problem, measure and method: mean, standard_error, seeds, seconds_per_step, rank.
+        One row per problem, measure and method: mean, standard_error, seeds, step, seconds_per_step, rank.
     """
-    at = results["step"].max() if step is None else step
-    final = results[results["step"] == at].dropna(subset=[column])
-    table = final.groupby(KEYS)[column].agg(mean="mean", standard_error=standard_error, seeds="count").reset_index()
+    known = results.dropna(subset=[column])
+    last = known.groupby([*KEYS, "seed"])["step"].max().groupby(["problem", "measure"]).min().rename("last")
+    known = known.merge(last.reset_index(), on=["problem", "measure"])
+    final = known[known["step"] == (known["last"] if step is None else step)]
+    groups = final.groupby(KEYS)
+    table = groups[column].agg(mean="mean", standard_error=standard_error, seeds="count").reset_index()
+    table["step"] = groups["step"].max().to_numpy()
     seconds = results.groupby(KEYS)["seconds"].mean().rename("seconds_per_step").reset_index()
     table = table.merge(seconds, on=KEYS)
     table["rank"] = table.groupby(["problem", "measure"])["mean"].rank()
