@@ -8,6 +8,7 @@ import torch
 
 import allweather as aw
 from allweather.engine import intervals
+from allweather.engine import objective_draws as draws
 from allweather.engine.objective_draws import mean_laws, objective_draws
 
 SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
@@ -174,10 +175,11 @@ def test_objectives_that_ignore_unlikely_contexts_do():
         assert not aw.DRO(distance).ignores_unlikely
 
 
-def test_laws_of_means_have_the_moments_of_draws():
+def test_laws_of_means_have_the_moments_of_draws(monkeypatch):
+    monkeypatch.setattr(draws, "UNSEEN_DEVIATIONS", 0.0)  # else their law has no variance
     belief = _recommended_belief(aw.Expectation())
     decisions = torch.tensor([[0.1], [0.5], [0.9]], dtype=torch.float64)
-    laws, drawn = mean_laws(belief, decisions), objective_draws(belief, decisions, 4096)
+    laws, drawn = mean_laws(belief, decisions), objective_draws(belief, decisions, 4096, surprises=True)
     sd = (laws.sd.square().mean(0) + laws.mean.var(0)).sqrt()
     torch.testing.assert_close(drawn.std(0), sd, rtol=0.1, atol=0)
     assert ((drawn.mean(0) - laws.mean.mean(0)).abs() < 0.1 * sd).all()
@@ -196,3 +198,49 @@ def test_wide_intervals_are_said_where_they_can_be_compared_with_outcomes():
     made.add([{"x": x / 4, "c": x * 3 % 5 / 5, "value": 0.1 * x} for x in range(4)])
     assert "wider than 3 times the range" in made.recommend().warning
     assert "wider" not in made.recommend(objective=aw.Probability(0.2)).warning
+
+
+def rare(seed, t, chance, cost):
+    """A study of a quiet function whose outcomes fail now and then, at every decision."""
+    rng = np.random.default_rng(seed)
+    made, failed = aw.Study(SPACE, seed=seed), rng.random(t) < chance
+    failed[-1] = True
+    x, c = rng.random((2, t))
+    values = -2 * (x - 0.4 - 0.2 * c) ** 2 + 0.02 * rng.standard_normal(t) - cost * failed
+    made.add([{"x": x[i], "c": c[i], "value": values[i]} for i in range(t)])
+    return made.outlook()
+
+
+def test_failures_that_a_transform_takes_for_outliers_lower_the_interval_of_the_mean():
+    outlook = rare(2, 40, 0.05, 3.0)
+    assert outlook.belief.residuals is not None
+    without = replace(outlook, belief=replace(outlook.belief, residuals=None))
+    (low, middle, high), (before, same, top) = outlook.chosen_objective, without.chosen_objective
+    assert low < before - 0.05
+    assert middle == pytest.approx(same)
+    assert high == pytest.approx(top, abs=0.1)
+    assert outlook.assumption.startswith("transformed outcomes are described by the model")
+
+
+def test_where_nothing_was_seen_outcomes_may_be_worse_than_a_smooth_function_says():
+    """Failures begin beyond the contexts seen: the surrogate goes on flat."""
+    made = aw.Study(SPACE, surrogate=EXACT, objective=aw.Expectation(), seed=1)
+    x, c = np.random.default_rng(0).random((2, 30))
+    made.add([{"x": x[i], "c": 0.4 * c[i], "value": x[i]} for i in range(30)])
+    outlook = made.outlook(objective=aw.Expectation())
+    low, _, high = outlook.chosen_objective
+    sure = replace(outlook, belief=replace(outlook.belief, unlikely=None))
+    assert high - low > 3 * (sure.chosen_objective[2] - sure.chosen_objective[0])
+    assert low < sure.chosen_objective[0] - 0.03
+    assert "0.1 of the probability where none was seen" in outlook.assumption
+    probability = made.outlook(objective=aw.CVaR(0.2))
+    assert probability.chosen_objective[0] < probability.chosen_objective[1]
+
+
+def test_a_recommendation_says_what_its_interval_assumes():
+    learned, given = (study(context).recommend() for context in (aw.KDE(64), aw.Finite([[0.2], [0.4]])))
+    assert "with at most 0.075 of the probability where none was seen" in learned.assumption
+    assert "the distribution of contexts is the given one" in given.assumption
+    for best in (learned, given):
+        assert f"Interval: it assumes that {best.assumption}" in str(best)
+        assert best.to_dict()["assumption"] == best.assumption

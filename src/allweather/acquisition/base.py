@@ -63,6 +63,8 @@ class Belief:
     """(m, d_c) contexts where nothing was seen, to which draws of a learned law give some probability."""
     added: int = 0
     """How many of the last points of the reference are such contexts."""
+    residuals: Tensor | None = None
+    """(t,) outcomes less their predictions, where these are no mean outcomes because outcomes were transformed."""
 
     def laws(self, count: int, generator: Generator) -> Tensor:
         """Draws (count, n) of the reference's weights; the same for all where the law is not learned.

@@ -309,6 +309,7 @@ class RecommendationOut(Model):
     )
     expected_gain: float | None = Field(default=None, description="expected gain of one more trial; null if not known")
     approximation: str = Field(default="", description="what was approximated because there are many outcomes")
+    assumption: str = Field(default="", description="what the interval assumes")
     ranges: dict[str, Any] = Field(default={}, description="with a tolerance: how far each variable may be changed")
     tolerance: float | None = Field(default=None, description="how much worse a decision in `ranges` may be")
     units: dict[str, str] = Field(default={}, description="units of the decision's variables, where they have one")

@@ -34,6 +34,7 @@ from allweather.objectives import Expectation, Objective, Outcome
 from allweather.schedules import Progress
 from allweather.surrogates import Posterior, Surrogate
 from allweather.surrogates.observations import Observations
+from allweather.surrogates.posteriors.leave_one_out import transformed_residuals
 from allweather.trials.history import History
 
 ASK, DESIGN, RECOMMEND, SHARED = range(4)
@@ -159,6 +160,7 @@ class Beliefs:
                 belief,
                 averaged=side.arranged(averaged[name]),
                 unlikely=unlikely if belief.objective.ignores_unlikely else None,
+                residuals=transformed_residuals(learned.posteriors[name]),
             )
             for name, belief in found.items()
         }

@@ -24,11 +24,17 @@ MAX_LAWS = 129
 """Draws of the law that draws of an objective share, which is prepared for each law by itself."""
 MEAN_LAWS = 1024
 """Normal laws that the posterior of a mean is a mixture of: a multiple of the number of averaged hyperparameters."""
+UNSEEN_DEVIATIONS, UNSEEN_DEGREES_OF_FREEDOM = 2.0, 2.0
+"""Scale of the t distribution of outcomes where nothing was seen, in standard deviations of all outcomes."""
+NOISE_PROBABILITY = 0.5
+"""Prior probability that residuals of transformed outcomes are noise, and not features of the function."""
 BLOCK_VALUES = 2**22
 """Values of the function that are held at a time."""
 
 
-def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS, laws: int | None = None) -> Tensor:
+def objective_draws(
+    belief: Belief, decisions: Tensor, count: int = DRAWS, laws: int | None = None, surprises: bool = False
+) -> Tensor:
     """Posterior draws (count, b) of the objective of decisions (b, d_x).
 
     Each is the objective of a draw of the function under a draw of the context distribution, the same two for all
@@ -43,19 +49,21 @@ def objective_draws(belief: Belief, decisions: Tensor, count: int = DRAWS, laws:
         decisions: (b, d_x) in the unit cube.
         count: how many draws.
         laws: how many distributions they share; by default as many as the objective allows for (`laws_for`).
+        surprises: whether to allow for failures that were not seen, or are rare, as intervals do.
     """
     belief = belief.wide
     few, shared = condensed(belief), laws or laws_for(belief.objective, count)
     if few is not None:
-        return _all_drawn(few, decisions, count, shared) + correction(belief, few, decisions)
-    return _all_drawn(belief, decisions, count, shared)
+        return _all_drawn(few, decisions, count, shared, surprises) + correction(belief, few, decisions)
+    return _all_drawn(belief, decisions, count, shared, surprises)
 
 
 def mean_laws(belief: Belief, decisions: Tensor) -> Moments | None:
     """Normal laws (k, b) whose equal mixture is the posterior of the mean outcome of decisions (b, d_x).
 
-    Each is for one draw of the hyperparameters and one of the context distribution; what functions may be given these
-    is known in closed form. None where the objective is no mean of normal outcomes.
+    Each is for one draw of the hyperparameters, one of the context distribution, and one of outcomes where nothing was
+    seen; what functions may be given these is known in closed form. None where the objective is no mean of normal
+    outcomes.
 
     Args:
         belief: what is known about the function and the context.
@@ -64,9 +72,11 @@ def mean_laws(belief: Belief, decisions: Tensor) -> Moments | None:
     if type(belief.objective) is not Expectation:
         return None
     belief = belief.wide
-    surrogate = belief.averaged or belief.surrogate
+    surrogate, laws = belief.averaged or belief.surrogate, _laws(belief, MEAN_LAWS)
+    likely, surprise = _without_unseen(belief, laws)
     with threads(1), torch.no_grad():
-        return surrogate.mean_moments(decisions, belief.reference.points, _laws(belief, MEAN_LAWS))
+        found = surrogate.mean_moments(decisions, belief.reference.points, likely)
+        return None if found is None else found._replace(mean=found.mean + surprise[:, None])
 
 
 def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor], Tensor]) -> Tensor:
@@ -104,18 +114,61 @@ def draws_to_compare(belief: Belief, decisions: Tensor, least: Callable[[Tensor]
     return drawn
 
 
-def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int) -> Tensor:
+def _all_drawn(belief: Belief, decisions: Tensor, count: int, shared: int, surprises: bool) -> Tensor:
     belief = replace(belief, objective=with_kernel(belief))
     laws = _laws(belief, shared)
     most = max(1, BLOCK_VALUES // (count * len(belief.reference.points)))
     with threads(1):  # many small computations
-        return torch.cat([_drawn(belief, rows, laws, count) for rows in decisions.split(most)], dim=1)
+        return torch.cat([_drawn(belief, rows, laws, count, surprises) for rows in decisions.split(most)], dim=1)
 
 
 def _laws(belief: Belief, shared: int) -> Tensor:
     """Draws (shared, n) of the context distribution, the same for all decisions and calls."""
-    seed = belief.generator.initial_seed() if belief.law_seed is None else belief.law_seed
-    return belief.laws(shared, _stream(seed))
+    return belief.laws(shared, _stream(_seed(belief)))
+
+
+def _without_unseen(
+    belief: Belief,
+    laws: Tensor,  # (k, n)
+) -> tuple[Tensor, Tensor]:
+    """The laws without contexts where nothing was seen, and what these and the residuals add to means (k,)."""
+    surprise = laws.new_zeros(len(laws))
+    if belief.residuals is not None:
+        surprise = surprise + _mean_residuals(belief, len(laws))
+    if not belief.added:
+        return laws, surprise
+    likely = laws.clone()
+    likely[:, -belief.added :] = 0
+    return likely, surprise + (laws[:, -belief.added :] * _unseen_outcomes(belief, len(laws))).sum(-1)
+
+
+def _unseen_outcomes(belief: Belief, count: int) -> Tensor:
+    """Draws (count, m) of mean outcomes in contexts where nothing was seen: of the order of the outcomes seen.
+
+    A surrogate says there what smooth functions do. What is rare may well be a failure: so outcomes have the mean and
+    the spread of all outcomes so far, with heavy tails.
+    """
+    values = belief.observations.values
+    source = np.random.default_rng(np.random.SeedSequence([_seed(belief) % 2**63, 2]))
+    drawn = torch.from_numpy(source.standard_t(UNSEEN_DEGREES_OF_FREEDOM, size=(count, belief.added))).to(values)
+    return values.mean() + UNSEEN_DEVIATIONS * values.std(correction=0) * drawn
+
+
+def _mean_residuals(belief: Belief, count: int) -> Tensor:
+    """Draws (count,) of what residuals add to mean outcomes: nothing, or a Bayesian bootstrap draw of their mean.
+
+    Rare outcomes far from the others may be features of the function, where the surrogate has placed them, or noise
+    that may strike at every decision. Data rarely tell which, so both are as likely.
+    """
+    assert belief.residuals is not None
+    source = np.random.default_rng(np.random.SeedSequence([_seed(belief) % 2**63, 3]))
+    weights = torch.from_numpy(source.dirichlet(np.ones(len(belief.residuals)), size=count))
+    noise = torch.from_numpy(source.random(count) < NOISE_PROBABILITY).to(belief.residuals)
+    return noise * (weights.to(belief.residuals) @ belief.residuals)
+
+
+def _seed(belief: Belief) -> int:
+    return belief.generator.initial_seed() if belief.law_seed is None else belief.law_seed
 
 
 def _functions(belief: Belief, decisions: Tensor, count: int) -> Tensor:
@@ -124,14 +177,20 @@ def _functions(belief: Belief, decisions: Tensor, count: int) -> Tensor:
     return surrogate.draws(decisions, belief.reference.points, count, generator)
 
 
-def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int) -> Tensor:
+def _drawn(belief: Belief, decisions: Tensor, laws: Tensor, count: int, surprises: bool) -> Tensor:
     points, weights = belief.reference
     with torch.no_grad():
         if type(belief.objective) is Expectation:
             surrogate = belief.averaged or belief.surrogate
             generator = Generator().manual_seed(belief.generator.initial_seed())
-            return surrogate.mean_draws(decisions, points, laws[torch.arange(count) % len(laws)], count, generator)
+            repeated = laws[torch.arange(count) % len(laws)]
+            likely, surprise = _without_unseen(belief, repeated) if surprises else (repeated, laws.new_zeros(count))
+            return surrogate.mean_draws(decisions, points, likely, count, generator) + surprise[:, None]
         values = _functions(belief, decisions, count)
+        if surprises and belief.residuals is not None:
+            values = values + _mean_residuals(belief, count)[:, None, None]
+        if surprises and belief.added:
+            values[..., -belief.added :] = _unseen_outcomes(belief, count)[:, None]
         if bool((laws == weights).all()):
             return belief.objective(values, belief.reference)
         return belief.objective.under(values, points, laws)

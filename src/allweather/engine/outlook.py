@@ -17,7 +17,7 @@ from allweather.acquisition import Belief
 from allweather.acquisition.joint import JointBelief
 from allweather.acquisition.optimize import Search
 from allweather.acquisition.scalarisation import chebyshev, objective_units
-from allweather.contexts import Reference
+from allweather.contexts import LearnedModel, Reference
 from allweather.distances import Distance, TotalVariation, Worst
 from allweather.engine.check import MIN_CHECKED_OUTCOMES, reliability_warning
 from allweather.engine.condensed import condensed
@@ -39,6 +39,7 @@ from allweather.objectives import Expectation, Outcome
 from allweather.space import Row, Space
 from allweather.space.constraints import LinearConstraint
 from allweather.space.variables import Value
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 from allweather.trials import History
 from allweather.trials.text import suspicion_warning
 
@@ -204,6 +205,27 @@ class Outlook:
             notes.append(f"the spread of the objective is computed on {len(few.reference.points)} of {total} contexts")
         return "; ".join(note for note in notes if note)
 
+    @property
+    def assumption(self) -> str:
+        """What intervals assume, as the end of the sentence that begins with `the interval assumes that`."""
+        belief = self.belief
+        transformed = isinstance(belief.averaged or belief.surrogate, TransformedPosterior)
+        said = "transformed outcomes are" if transformed else "outcomes are"
+        law = "the distribution of contexts is the given one"
+        if not belief.reference.points.shape[1]:
+            law = "all else is noise"
+        elif belief.context_model is None:
+            law = "the context is the given one"
+        elif belief.unlikely is not None:
+            share = min(1.0, 3 / max(self._occasions, 1))
+            law = (
+                f"contexts are independent, with at most {share:.2g} of the probability where none was seen, and "
+                "outcomes there are of the order of those so far"
+            )
+        elif isinstance(belief.context_model, LearnedModel):
+            law = "contexts come from where they were seen, or where the objective lets them go"
+        return f"{said} described by the model, and {law}; it does not correct for choosing the best of many decisions"
+
     def contexts(self) -> pd.DataFrame:
         """The contexts believed in, and how likely each is `believed` to be."""
         import pandas as pd
@@ -264,7 +286,7 @@ class Outlook:
             middle = low
         else:
             count = FEW_DECISION_DRAWS if len(points) <= MAX_FEW_DECISIONS else DRAWS
-            drawn = self.objective_sign * objective_draws(self.belief, points, count)
+            drawn = self.objective_sign * objective_draws(self.belief, points, count, surprises=True)
             laws = laws_for(self.belief.objective, count)
             low, middle, high = credible_interval(drawn, laws, self._occasions).numpy()
         if type(self.belief.objective) is Expectation:  # known in closed form: the same number as the mean outcome
@@ -307,6 +329,7 @@ class Outlook:
             expected_gain=gain.expected,
             warning="; ".join(each for each in warnings if each),
             approximation=self.approximation,
+            assumption=self.assumption,
             outcomes=self.table if self.views else None,
             feasible=probability,
         )

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TABLES = ("curve", "worst", "frontier", "outcomes")
-LEFT_OUT = ("feasible", "possible_gain", "expected_gain", "warning", "approximation", "units", "ranges", "tolerance")
+NOTES = ("warning", "approximation", "assumption")
+LEFT_OUT = ("feasible", "possible_gain", "expected_gain", *NOTES, "units", "ranges", "tolerance")
 """Fields that are left out where they say nothing."""
 WITH_CONTROL = ("control", "cost", "frontier")
 """Fields that say something only where there are control sets."""
@@ -35,9 +36,9 @@ class Recommendation:
     """The central 90% credible interval of the objective.
 
     It allows for what is not known about the function, its hyperparameters where the surrogate samples them, a context
-    distribution that is learned from few contexts, and the finite number of draws. It makes no allowance for the
-    decision being the best of many. `python -m benchmarks calibration` measures how often such intervals hold the
-    truth.
+    distribution that is learned from few contexts, failures that are rare or were not seen, and the finite number of
+    draws. It makes no allowance for the decision being the best of many. `python -m benchmarks calibration` measures
+    how often such intervals hold the truth.
     """
     expected: float
     """The mean outcome under the contexts believed in."""
@@ -74,6 +75,8 @@ class Recommendation:
     """Why the recommendation should not be relied on, where there is a reason."""
     approximation: str = ""
     """What was approximated, in the interval or because there are many outcomes, where something was."""
+    assumption: str = ""
+    """What the interval assumes, after the words `the interval assumes that`."""
     units: Mapping[str, str] = field(default_factory=dict)
     """The units of the decision's variables, of those that have one."""
     ranges: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +89,13 @@ class Recommendation:
     `probability` that it is."""
     feasible: float | None = None
     """With limits: the probability that all of them are kept."""
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What is to be known about the numbers, by kind: what texts and pages show."""
+        assumed = f"it assumes that {self.assumption}" if self.assumption else ""
+        notes = {"Warning": self.warning, "Approximation": self.approximation, "Interval": assumed}
+        return {kind: note for kind, note in notes.items() if note}
 
     @property
     def gain_known(self) -> bool:
@@ -150,8 +160,7 @@ class Recommendation:
         shifted = f"{self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
         rises = self.curve["value"].iloc[-1] > self.curve["value"].iloc[0]
         told = f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
-        notes = {"Warning": self.warning, "Approximation": self.approximation}
-        further = "".join(f". {kind}: {note}" for kind, note in notes.items() if note)
+        further = "".join(f". {kind}: {note}" for kind, note in self.notes.items())
         return told + self._outcomes() + self._left() + self._ranges() + further
 
     def _outcomes(self) -> str:

@@ -261,8 +261,7 @@ def _left(best: Recommendation) -> list[str]:
         )
         meaning = best.gain_meaning.capitalize()
         said.append(f"{meaning} than {most}, with 95% probability{more}.")
-    notes = {"Warning": best.warning, "Approximation": best.approximation}
-    return [*said, *(f"{kind}: {note}." for kind, note in notes.items() if note)]
+    return [*said, *(f"{kind}: {note}." for kind, note in best.notes.items())]
 
 
 def _is_share(outlook: Outlook) -> bool:

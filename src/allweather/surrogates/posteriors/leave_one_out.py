@@ -65,6 +65,18 @@ def leave_one_out(posterior: Posterior) -> Predictions | None:
     return Predictions(observed, mean, data.scale * precision.rsqrt())
 
 
+def transformed_residuals(posterior: Posterior) -> Tensor | None:
+    """Outcomes (t,) less their leave-one-out predictions, in the outcome's units; None without a transform.
+
+    The inverse of a transform brings the middle of a law back, not its mean: if what is left is noise, mean outcomes
+    are higher by the mean of these (Duan 1983, JASA 78).
+    """
+    found = leave_one_out(posterior) if isinstance(posterior, TransformedPosterior) else None
+    if found is None or not isinstance(posterior, TransformedPosterior):
+        return None
+    return posterior.back(found.observed) - posterior.back(found.mean)
+
+
 def log_predictive_density(posterior: ProductPosterior) -> float:
     """The sum of leave-one-out log densities: the larger, the better a model predicts."""
     found = leave_one_out(posterior)
