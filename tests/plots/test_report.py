@@ -97,7 +97,9 @@ def noise():
 def test_a_warning_of_a_model_that_predicts_nothing():
     study = noise()
     assert study.recommend().warning
-    assert reasons(study).sentences[-1] == f"Warning: {study.recommend().warning}."
+    *_, warning, assumption = reasons(study).sentences
+    assert warning == f"Warning: {study.recommend().warning}."
+    assert assumption == f"Interval: it assumes that {study.recommend().assumption}."
     assert "Warning: the model predicts outcomes worse than a constant does" in report_html(study, static=True)
 
 
