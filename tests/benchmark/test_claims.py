@@ -81,7 +81,9 @@ def test_runs_of_different_length_are_compared_where_all_have_been():
 def test_the_least_is_compared_with_every_other_method_but_variants():
     found = check_claims(runs(CURVES), [Least(("root",), besides=("convex",))])
     assert found["claim"].tolist() == ["root has less regret than linear"]
-    assert describe_findings(found).startswith("root has less regret than linear: holds in 1 of 1 setting (difference")
+    assert describe_findings(found)[0].startswith(
+        "root has less regret than linear: holds in 1 of 1 setting (difference"
+    )
 
 
 def test_times_are_compared_by_their_ratio():

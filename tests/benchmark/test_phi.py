@@ -4,6 +4,7 @@ import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -84,7 +85,7 @@ def test_the_radii_of_figure_6():
     found = reproduce("phi-fig6")
     wide = found.table.pivot(index="step", columns="divergence", values="mean")
     assert wide.loc[4].round(4).to_dict() == {"KL": 0.2693, "TV": 0.2361, "chi2": 0.0141}
-    assert found.verdict.count("holds") == 3
+    assert found.findings["verdict"].tolist() == ["holds"] * 3
 
 
 def test_figures_have_thirty_seeds_and_thirty_contexts():
@@ -119,4 +120,31 @@ def test_times_are_drawn_against_inputs_and_contexts(tmp_path):
     ]
     table = pd.DataFrame(rows)
     assert phi.draw_times(table, tmp_path / "a.png").is_file()
-    assert phi._ratios(table).count("holds (ratios 3 to 3") == 2
+
+
+def test_the_factors_of_figure_2():
+    """MMD takes four times as long with five inputs, and twelve times with six."""
+    rng, rows = np.random.default_rng(0), []
+    for d, slow in ((2, 3.0), (5, 4.0), (6, 12.0)):
+        for name, cost in (("drbo-chi2", 1.0), ("drbo-tv", 1.1), ("drbo-mmd", slow)):
+            for seed in range(4):
+                seconds = cost * rng.uniform(0.98, 1.02)
+                keys = {"problem": f"{d} inputs, 30 contexts", "method": name, "seed": seed, "step": 1}
+                rows.append({**keys, "seconds": seconds})
+    found = [each for claim in phi._TIMES for each in claim.findings(pd.DataFrame(rows))]
+    verdicts = {}
+    for each in found:
+        verdicts.setdefault(each.sentence.partition(" (")[0], set()).add(each.verdict)
+    assert verdicts == {
+        "chi2 and TV take similar time": {"holds"},
+        "they are consistently faster than MMD": {"holds"},
+        "they are five times faster than MMD with five inputs": {"fails"},
+        "they are ten times faster than MMD with six inputs": {"holds"},
+    }
+
+
+def test_solutions_coincide_where_the_paper_says_so():
+    adaptive, large = phi._ablation()
+    found = {name: phi.solution_distance(name, large) < phi.SAME_DISTANCE for name in ("branin", "six-hump-camel")}
+    assert found == {"branin": False, "six-hump-camel": True}
+    assert phi.solution_distance("branin", adaptive) < phi.SAME_DISTANCE  # its radius is small at the last iteration

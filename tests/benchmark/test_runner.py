@@ -167,7 +167,9 @@ def test_report(tmp_path):
     claims = (Beats("good", "bad", "cheap", "when cheap"), Beats("good", "bad", "dear"), Beats("good", "ugly"))
     found = check_claims(RUNS, claims)
     assert found["claim"].tolist() == ["good has less regret than bad when cheap"]
-    assert describe_findings(found).startswith("good has less regret than bad when cheap: undecided in 1 of 1 setting")
+    assert describe_findings(found)[0].startswith(
+        "good has less regret than bad when cheap: undecided in 1 of 1 setting"
+    )
     assert found["estimate"].iloc[0] == -check_claims(RUNS, [Beats("bad", "good")])["estimate"].iloc[0] > 0
     drawn = figure_by_cost(RUNS, tmp_path / "deep" / "figure.png")
     assert drawn.stat().st_size > 10_000

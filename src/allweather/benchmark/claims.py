@@ -21,6 +21,10 @@ CONFIDENCE = 0.95
 Verdict = Literal["holds", "fails", "undecided", "not tested"]
 CLOSE = 0.2
 """What counts as close to the best: at most so much more regret, as a share of the best; the papers give no number."""
+SIMILAR = 1.5
+"""Times within this factor are similar; the papers give no number."""
+LINEAR = (0.9, 1.1)
+"""Growth exponents that count as linear; the papers give no number."""
 
 
 class Finding(NamedTuple):
@@ -166,6 +170,8 @@ class Relative:
     words: str = ""
     less: bool = True
     column: str = "cumulative"
+    slack: float = 0.0
+    """How much more regret than the median still counts as less, as a share of it."""
 
     def findings(self, results: pd.DataFrame, comparisons: int | None = None) -> list[Finding]:
         """Test the mean difference to the median, positive where the claim holds, in every setting."""
@@ -174,9 +180,10 @@ class Relative:
             others = [name for name in self.others if name in set(block["method"])]
             final = final_regrets(block, (self.first, *others), self.column) if len(others) > 1 else None
             if final is not None and len(final):
-                gain = (final[others].median(axis=1) - final[self.first]).to_numpy()
+                gain = ((1 + self.slack) * final[others].median(axis=1) - final[self.first]).to_numpy()
                 samples.append((setting, gain if self.less else -gain))
-        text = f"{self.first} has {'less' if self.less else 'more'} regret than the median of the others {self.words}"
+        side = f"at most {100 * self.slack:.0f}% more" if self.slack else "less" if self.less else "more"
+        text = f"{self.first} has {side} regret than the median of the others {self.words}"
         return judged(text.rstrip(), "difference of regret", samples, comparisons)
 
 
@@ -275,6 +282,51 @@ class Faster:
         return [each._replace(estimate=_exp(each.estimate), low=_exp(each.low), high=_exp(each.high)) for each in found]
 
 
+@dataclass(frozen=True)
+class SimilarTime:
+    """Two methods take similar time: their ratio is within `SIMILAR` and its inverse."""
+
+    first: str
+    second: str
+    where: str = ""
+
+    def findings(self, results: pd.DataFrame, comparisons: int | None = None) -> list[Finding]:
+        """Test the ratio of times, second over first, in every setting with both."""
+        tests = Faster(self.first, self.second, where=self.where).findings(results, comparisons)
+        text = f"{self.first} and {self.second} take times within a factor of {SIMILAR:g}"
+        return [each._replace(claim=text, verdict=_within(each, 1 / SIMILAR, SIMILAR)) for each in tests]
+
+
+@dataclass(frozen=True)
+class Linear:
+    """The cumulative regret of a method grows linearly: the growth exponent of `Sublinear` is close to 1."""
+
+    method: str
+    where: str = ""
+
+    def findings(self, results: pd.DataFrame, comparisons: int | None = None) -> list[Finding]:
+        """Test the growth exponent in every setting with the method."""
+        tests = Sublinear(self.method, self.where).findings(results, comparisons)
+        text = f"the regret of {self.method} grows with an exponent between {LINEAR[0]:g} and {LINEAR[1]:g}"
+        return [each._replace(claim=text, verdict=_within(each, *LINEAR)) for each in tests]
+
+
+def exactly(claim: str, setting: str, quantity: str, estimate: float, holds: bool, sentence: str = "") -> Finding:
+    """Return the finding of something that is computed without random numbers.
+
+    Args:
+        claim: in words.
+        setting: what it is about.
+        quantity: what was computed.
+        estimate: its value.
+        holds: whether the claim does.
+        sentence: the statement of the paper, with its place.
+    """
+    nothing = float("nan")
+    verdict: Verdict = "holds" if holds else "fails"
+    return Finding(claim, setting, quantity, estimate, nothing, nothing, 0, verdict, sentence)
+
+
 def check_claims(results: pd.DataFrame, claims: Sequence[Claim]) -> pd.DataFrame:
     """Test claims on the results of a campaign.
 
@@ -289,7 +341,7 @@ def check_claims(results: pd.DataFrame, claims: Sequence[Claim]) -> pd.DataFrame
     return pd.DataFrame(found, columns=list(Finding._fields))
 
 
-def describe_findings(findings: pd.DataFrame) -> str:
+def describe_findings(findings: pd.DataFrame) -> list[str]:
     """Return for each claim in how many settings it holds, fails and is undecided, with the range of the estimates."""
     sentences = []
     for (sentence, claim), block in findings.groupby(["sentence", "claim"], sort=False):
@@ -303,7 +355,7 @@ def describe_findings(findings: pd.DataFrame) -> str:
         values = f"{low:.3g}" if len(block) == 1 else f"{low:.3g} to {high:.3g}"
         plural = "setting" if len(block) == 1 else "settings"
         sentences.append(f"{said}{claim}: {verdicts} of {len(block)} {plural} ({block['quantity'].iloc[0]} {values})")
-    return "; ".join(sentences)
+    return sentences
 
 
 def final_regrets(block: pd.DataFrame, methods: Sequence[str], column: str = "cumulative") -> pd.DataFrame | None:
@@ -401,6 +453,13 @@ def _finding(
     if above or under:
         verdict = "holds" if under == below else "fails"
     return Finding(claim, setting, quantity, float(np.mean(values)), low, high, len(values), verdict)
+
+
+def _within(found: Finding, low: float, high: float) -> Verdict:
+    """Return whether an interval is inside of a range."""
+    if low <= found.low and found.high <= high:
+        return "holds"
+    return "fails" if found.high < low or found.low > high else "undecided"
 
 
 def _exp(value: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from allweather.benchmark.campaign import Campaign
-from allweather.benchmark.claims import Claim, check_claims
+from allweather.benchmark.claims import Claim, Finding, check_claims
 from allweather.benchmark.regret_figure import figure, figure_by_cost
 from allweather.benchmark.summaries import summary, summary_by_cost
 
@@ -49,6 +49,8 @@ class Figure:
     """How the figure is drawn; by default regret against the iteration or the cost."""
     ours: tuple[str, ...] = ()
     """Methods, by their label, that the paper does not have; they are marked wherever results are shown."""
+    guesses: tuple[str, ...] = ()
+    """Settings that the paper does not give and we chose; they are named wherever results are shown."""
     journals: str = ""
     """The entry whose folder has the journals, where several share their runs; by default its own."""
 
@@ -96,10 +98,12 @@ class Table:
     source: str
     """Paper and number."""
     claim: str
-    build: Callable[[Wanted], tuple[pd.DataFrame, str]]
-    """From what is wanted to the table and how it compares."""
+    build: Callable[[Wanted], tuple[pd.DataFrame, str | Sequence[Finding]]]
+    """From what is wanted to the table and how it compares: tests of the claims, or a sentence."""
     draw: Callable[[pd.DataFrame, Path], Path] | None = None
     """Draws the table, where the paper has a figure."""
+    guesses: tuple[str, ...] = ()
+    """Settings that the paper does not give and we chose; they are named wherever results are shown."""
 
 
 def plain(*names: str) -> Settings:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from allweather._utils.registry import unknown
 from allweather.benchmark.campaign import Campaign
-from allweather.benchmark.claims import check_claims, describe_findings
+from allweather.benchmark.claims import Finding, describe_findings
 from allweather.benchmark.figures import Figure, Table, Wanted
 from allweather.benchmark.papers import CATALOGUE
 from allweather.errors import MissingData, require, require_count
@@ -30,13 +30,17 @@ class Reproduction(NamedTuple):
     table: pd.DataFrame
     """Summary of the results."""
     verdict: str
-    """How the results compare with the claim."""
+    """How the results compare with the claim, in one line."""
     figure: Path | None
     """The file, where one was written."""
     results: pd.DataFrame
     """One row per step of every run."""
     findings: pd.DataFrame
     """The tests of the paper's claims, one row per claim and setting; see `allweather.benchmark.claims.Finding`."""
+    sentences: tuple[str, ...] = ()
+    """The parts of the verdict: one for each claim that is tested."""
+    guesses: tuple[str, ...] = ()
+    """Settings that the paper does not give and we chose."""
     left_out: Mapping[str, str] = MappingProxyType({})
     """Problems that were not run, since their data are missing, with the reason."""
 
@@ -100,18 +104,22 @@ def reproduce(
         (folder / name).mkdir(parents=True, exist_ok=True)
         results.to_csv(folder / name / f"{name}.csv", index=False)
         findings.to_csv(folder / name / f"{name}-claims.csv", index=False)
-    verdict = describe_findings(findings)
-    return Reproduction(name, chosen.source, chosen.claim, table, verdict, drawn, results, findings, left_out)
+    said = tuple(describe_findings(findings))
+    common = (table, "; ".join(said), drawn, results, findings, said, chosen.guesses, left_out)
+    return Reproduction(name, chosen.source, chosen.claim, *common)
 
 
-def _built(chosen: Table, table: pd.DataFrame, verdict: str, folder: Path | None) -> Reproduction:
+def _built(chosen: Table, table: pd.DataFrame, found: str | Sequence[Finding], folder: Path | None) -> Reproduction:
     drawn = None
+    findings = pd.DataFrame([] if isinstance(found, str) else list(found), columns=list(Finding._fields))
+    said = (found,) if isinstance(found, str) else tuple(describe_findings(findings))
     if folder is not None:
         place = folder / chosen.name
         place.mkdir(parents=True, exist_ok=True)
         table.to_csv(place / f"{chosen.name}.csv", index=False)
         drawn = None if chosen.draw is None else chosen.draw(table, place / f"{chosen.name}.png")
-    return Reproduction(chosen.name, chosen.source, chosen.claim, table, verdict, drawn, table, check_claims(table, ()))
+    common = (table, "; ".join(said), drawn, table, findings, said, chosen.guesses)
+    return Reproduction(chosen.name, chosen.source, chosen.claim, *common)
 
 
 def select_campaigns(

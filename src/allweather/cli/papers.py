@@ -85,7 +85,7 @@ def reproduce(
     found = run_figure(name, seeds, iterations, quick, problem, method, workers, output / "quick" if quick else output)
     figure = None if found.figure is None else str(found.figure)
     document: dict[str, object] = {"source": found.source, "claim": found.claim, "verdict": found.verdict}
-    document |= {"figure": figure, "left_out": dict(found.left_out)}
+    document |= {"figure": figure, "guesses": list(found.guesses), "left_out": dict(found.left_out)}
     tables = {"table": found.table.to_dict("records"), "findings": found.findings.to_dict("records")}
     return Output({**document, **tables}, lambda: _reproduced(found))
 
@@ -120,10 +120,12 @@ def bench(
 
 def _reproduced(found: Reproduction) -> None:
     console.print(f"[bold]{found.name}[/] ({found.source})\nClaim: {found.claim}")
+    for guess in found.guesses:
+        console.print(f"Not in the paper, chosen here: {guess}.", soft_wrap=True)
     for label, reason in found.left_out.items():
         console.print(f"Left out: {label}: {reason}.", soft_wrap=True)
-    if found.verdict:
-        console.print("\n".join(f"Result: {sentence}." for sentence in found.verdict.split("; ")))
+    for sentence in found.sentences:
+        console.print(f"Result: {sentence}.", soft_wrap=True)
     _tabulate(found.table)
     if found.figure is not None:
         console.print(f"Figure written to {found.figure}; the results are in the same folder.")
