@@ -20,8 +20,14 @@ from benchmarks.stored_runs import Record
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 PAPERS = ("bocu", "kde", "phi", "subsets", "wasserstein")
 VERDICTS = ("holds", "fails", "undecided", "not tested")
-COMPUTED = {"kde-table2": "samples in (10, 100, 200, 300)", "phi-fig6": "step in (1, 2, 5, 10, 20, 50, 100)"}
+COMPUTED = {
+    "kde-table2": "samples in (10, 100, 200, 300)",
+    "phi-fig6": "step in (1, 2, 5, 10, 20, 50, 100)",
+    "wasserstein-fig1a": "regret >= 0",
+}
 """Tables that take seconds, and the rows of them that are shown."""
+FEW_SEEDS = 5
+"""Verdicts of fewer are marked."""
 
 
 def pages(folder: Path = stored_runs.FOLDER) -> dict[Path, str]:
@@ -48,7 +54,7 @@ class Entry:
         self.figure = figure
         self.records = records
         self.coverage = Coverage.of(figure, records)
-        self.results = stored_runs.table(records) if records else pd.DataFrame()
+        self.results = _cut(stored_runs.table(records), figure) if records else pd.DataFrame()
         self.findings = check_claims(self.results, figure.claims) if records else check_claims(pd.DataFrame(), ())
 
     @classmethod
@@ -62,8 +68,12 @@ class Entry:
         figure = CATALOGUE[name]
         assert isinstance(figure, Figure)
         own = [each for each in found if each["figure"] == (figure.journals or name)]
-        pairs = {(problem, method) for run in figure.campaigns() for problem in run.problems for method in run.methods}
-        return cls(figure, [each for each in own if (each["problem"], each["method"]) in pairs])
+        runs = {
+            (run.labels["problem"], run.labels["method"], run.seed)
+            for campaign in figure.campaigns()
+            for run in campaign.runs()
+        }
+        return cls(figure, [each for each in own if (each["problem"], each["method"], each["seed"]) in runs])
 
     @property
     def paper(self) -> str:
@@ -79,8 +89,18 @@ class Entry:
     @property
     def statements(self) -> list[tuple[str, pd.DataFrame]]:
         """Each statement of the paper with the tests of it."""
-        keys = self.findings["sentence"].where(self.findings["sentence"] != "", self.findings["claim"])
-        return [(str(said), block) for said, block in self.findings.groupby(keys, sort=False)]
+        return _statements(self.findings)
+
+
+def _statements(findings: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    keys = findings["sentence"].where(findings["sentence"] != "", findings["claim"])
+    return [(str(said), block) for said, block in findings.groupby(keys, sort=False)]
+
+
+def _cut(results: pd.DataFrame, figure: Figure) -> pd.DataFrame:
+    """Stored runs without the steps after the last of the figure, which may share longer runs with others."""
+    longest = figure.campaigns()[0].iterations
+    return results if longest is None or "step" not in results else results[results["step"] <= longest]
 
 
 def _overview(entries: Sequence[Entry]) -> str:
@@ -136,20 +156,30 @@ def _paper(paper: str, entries: Sequence[Entry]) -> str:
 
 
 def _verdicts(entries: Iterable[Entry]) -> str:
-    rows = [["figure", "statement of the paper, in our words", "verdict", "tests"]]
+    rows = [["figure", "statement of the paper, in our words", "verdict", "tests", "seeds"]]
     for entry in entries:
         for said, block in entry.statements:
             counts = block["verdict"].value_counts()
             tests = ", ".join(f"{counts[each]} {each}" for each in VERDICTS[:3] if each in counts)
             if not tests:
                 tests = str(block["claim"].iloc[0]).removeprefix("not tested: ")
-            rows.append([f"[{entry.figure.name}](#{entry.figure.name})", said, verdict_of(block), tests])
+            link = f"[{entry.figure.name}](#{entry.figure.name})"
+            rows.append([link, said, verdict_of(block), tests, _seeds(block)])
     return markdown(rows, "---") if len(rows) > 1 else "No runs are stored."
+
+
+def _seeds(findings: pd.DataFrame) -> str:
+    """The fewest and most seeds of some tests, marked where they are few; those without seeds are exact."""
+    low, high = findings["seeds"].min(), findings["seeds"].max()
+    if high == 0:
+        return "" if (findings["verdict"] == "not tested").all() else "exact"
+    return (f"{low}" if low == high else f"{low} to {high}") + (" (few)" if low < FEW_SEEDS else "")
 
 
 def _section(entry: Entry) -> str:
     figure, covered = entry.figure, entry.coverage
     parts = [f"## {figure.name}", f"{figure.source}. Command: `allweather reproduce {figure.name}`."]
+    parts += _guesses(figure)
     if not entry.records:
         return "\n\n".join([*parts, f"No runs are stored; the paper has {covered.size}."])
     size = f"{covered.reproduced} of {len(covered.panels)} panels have at least half of {covered.size}."
@@ -157,11 +187,15 @@ def _section(entry: Entry) -> str:
     return "\n\n".join([*parts, _numbers(figure, figure.summarise(entry.results, None).table)])
 
 
+def _guesses(entry: Figure | Table) -> list[str]:
+    return [f"Not in the paper, chosen here: {'; '.join(entry.guesses)}."] if entry.guesses else []
+
+
 def _numbers(figure: Figure, table: pd.DataFrame) -> str:
     """The table of the command, with a column for each method where it has regrets."""
     table = table.assign(method=[marked(str(each), figure.ours) for each in table["method"]])
     if "published" in table:
-        return _plain(table)
+        return f"CPU seconds of a run:\n\n{_plain(table)}"
     keys = [key for key in ("problem", "measure") if key in table]
     rows = []
     methods = list(dict.fromkeys(table["method"]))
@@ -171,7 +205,8 @@ def _numbers(figure: Figure, table: pd.DataFrame) -> str:
         seeds = f"{low:g}" if low == high else f"{low:g} to {high:g}"
         reached = [f"{block['step'].max():g}"] if "step" in block else []
         rows.append([", ".join(map(str, key)), *reached, seeds, *(cells.get(each, "") for each in methods)])
-    return markdown([["setting", *(["iterations"] if "step" in table else []), "seeds", *methods], *rows])
+    shown = markdown([["setting", *(["iterations"] if "step" in table else []), "seeds", *methods], *rows])
+    return f"Instantaneous regret:\n\n{shown}" if figure.column == "regret" else shown
 
 
 def _interval(mean: float, error: float) -> str:
@@ -202,9 +237,16 @@ def _computed(name: str) -> str:
     """A table of the catalogue that is computed as the page is written."""
     entry = CATALOGUE[name]
     assert isinstance(entry, Table)
-    table, verdict = entry.build(Wanted())
+    table, found = entry.build(Wanted())
     parts = [f"## {name}", f"{entry.source}. {entry.claim} Command: `allweather reproduce {name}`."]
-    return "\n\n".join([*parts, _plain(table.query(COMPUTED[name])), f"{verdict[0].upper()}{verdict[1:]}."])
+    parts += [*_guesses(entry), _plain(table.query(COMPUTED[name]))]
+    if isinstance(found, str):
+        return "\n\n".join([*parts, f"{found[0].upper()}{found[1:]}."])
+    rows = [["statement", "verdict", "tests", "seeds"]]
+    for said, block in _statements(pd.DataFrame(found)):
+        tests = "; ".join(f"{each.setting}: {each.estimate:.3g}, {each.verdict}" for each in block.itertuples())
+        rows.append([said, verdict_of(block), tests, _seeds(block)])
+    return "\n\n".join([*parts, markdown(rows, "---")])
 
 
 def _published_code(found: Sequence[Record]) -> str:

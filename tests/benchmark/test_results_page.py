@@ -101,6 +101,20 @@ def test_comparisons_with_the_published_code(monkeypatch):
     assert len(found) > 60
 
 
+def test_tables_of_run_times_show_the_times_of_the_papers_steps(tmp_path):
+    """Fig. 1 shares its runs of 340 steps, of which Table 1 has 90."""
+    keys = {"figure": "kde-fig1", "problem": "ackley", "measure": "expected", "seed": 100}
+    for method, each in (("gp-ucb", 0.5), ("sbo-kde", 2.0)):
+        curve = {"steps": [50, 90, 340], "cumulative": [1.0, 2.0, 3.0], "reward": [1.0, 2.0, 3.0]}
+        seconds = [each * step for step in curve["steps"]]
+        stored_runs.append(tmp_path, [{**keys, **curve, "method": method, "seconds": seconds, "cpu_s": seconds[-1]}])
+    entry = results_page.Entry.of("kde-table1", stored_runs.read(tmp_path))
+    times = entry.figure.summarise(entry.results, None).table.set_index("method")
+    assert times["mean"].to_dict() == {"gp-ucb": 45.0, "sbo-kde": 180.0}
+    assert times["steps"].tolist() == [90, 90]
+    assert times["published"].to_dict() == {"gp-ucb": 11.35, "sbo-kde": 30.57}
+
+
 def test_items_are_those_of_the_catalogue():
     for item in papers.ITEMS:
         assert item.campaigns()
