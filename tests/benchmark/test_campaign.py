@@ -1,7 +1,9 @@
 import random
+import re
 import time
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,6 +101,15 @@ def test_report(tmp_path):
     assert compared["p_value"] < 0.01
     drawn = figure(results(), tmp_path / "deep" / "figure.png")
     assert Path(drawn).stat().st_size > 10_000
+
+
+def test_one_legend_has_the_methods_of_all_panels_and_marks_ours(tmp_path):
+    both = results()
+    second = both[both["method"] == "bad"].assign(problem="another", method="only here")
+    with matplotlib.rc_context({"svg.fonttype": "none"}):
+        drawn = figure(pd.concat([both, second]), tmp_path / "figure.svg", ours=["only here"])
+    texts = re.findall(r">([^<>]+)</text>", drawn.read_text())
+    assert [texts.count(name) for name in ("good", "bad", "only here (ours)")] == [1, 1, 1]
 
 
 def test_measures_under_what_the_learner_is_told():
