@@ -19,6 +19,7 @@ from benchmarks import (
     control,
     control_defaults,
     default_ask,
+    default_choice,
     defaults,
     evidence,
     floor,
@@ -56,6 +57,7 @@ from benchmarks import (
 
 CAMPAIGNS = {
     "defaults": defaults.main,
+    "default_choice": default_choice.main,
     "botorch_tutorial": botorch_tutorial.main,
     "calibration": calibration.main,
     "cautious": cautious.main,

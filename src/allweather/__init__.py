@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         LowestBound,
         MostInfluential,
         ObjectiveUCB,
+        OnlineKnowledgeGradient,
         Random,
         Thompson,
     )
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from allweather.space.constraints import LinearConstraint
     from allweather.study import Spec, Study, StudyLog
     from allweather.surrogates import GP, BoTorch, KernelAverage, Surrogate
+    from allweather.surrogates.gp.priors import DimensionScaledPriors, LogNormalPriors
     from allweather.surrogates.observations import Observations
     from allweather.trials import Trial
 
@@ -138,8 +140,8 @@ _NAMES = {
     "acquisition.joint": "JointBelief",
     "acquisition": (
         "UCB Acquisition Belief ChooseOnly ContextRule ExpectedImprovement FourierThompson FromLaw KnowledgeGradient "
-        "LacingTail LacingValue LargestDeviation LargestGain LowestBound MARS MostInfluential ObjectiveUCB Random "
-        "Thompson"
+        "LacingTail LacingValue LargestDeviation LargestGain LowestBound MARS MostInfluential ObjectiveUCB "
+        "OnlineKnowledgeGradient Random Thompson"
     ),
     "contexts": (
         "KDE ContextModel Discretised Drifting Empirical Finite Forecast Ignored Independent Known LearnedModel "
@@ -167,6 +169,7 @@ _NAMES = {
     "space.constraints": "LinearConstraint",
     "study": "Spec Study StudyLog",
     "surrogates": "GP BoTorch KernelAverage Surrogate",
+    "surrogates.gp.priors": "DimensionScaledPriors LogNormalPriors",
     "surrogates.observations": "Observations",
     "trials": "Trial",
 }
@@ -210,6 +213,7 @@ __all__ = [
     "CostAdaptive",
     "CoveringRadius",
     "DensityRadius",
+    "DimensionScaledPriors",
     "Discretised",
     "Distance",
     "DivergenceRadius",
@@ -247,6 +251,7 @@ __all__ = [
     "LearnedModel",
     "LinearConstraint",
     "LipschitzRegularised",
+    "LogNormalPriors",
     "LowestBound",
     "Maximize",
     "MeanBox",
@@ -259,6 +264,7 @@ __all__ = [
     "Objective",
     "ObjectiveUCB",
     "Observations",
+    "OnlineKnowledgeGradient",
     "Outcome",
     "Phi",
     "PowerLaw",

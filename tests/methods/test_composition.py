@@ -17,13 +17,15 @@ def test_what_papers_leave_open_fits_the_space():
     assert isinstance(plain.surrogate, aw.GP)
 
 
-@pytest.mark.parametrize(("goal", "width"), [("every-trial", 1.0), ("recommendation", 2.0)])
-def test_defaults_fit_the_goal_and_the_space(goal, width):
+@pytest.mark.parametrize(
+    ("goal", "acquisition"), [("every-trial", aw.OnlineKnowledgeGradient()), ("recommendation", aw.ObjectiveUCB(1.0))]
+)
+def test_defaults_fit_the_goal_and_the_space(goal, acquisition):
     space = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1), lot=aw.Context(aw.Choice("dry", "wet")))
     parts = Composition(goal=goal).on(space, 1)
     assert isinstance(parts.context, aw.KDE)
     assert parts.objective == aw.Expectation()
-    assert parts.acquisition == aw.ObjectiveUCB(width)
+    assert parts.acquisition == acquisition
     assert parts.surrogate.kernel == "matern"
     assert parts.surrogate.transform == "auto"
     choices = Composition(goal=goal).on(aw.Space(x=aw.Real(0, 1), c=aw.Context(aw.Choice("dry", "wet"))), 1)

@@ -15,6 +15,7 @@ from allweather.acquisition.knowledge_gradient import KnowledgeGradient
 from allweather.acquisition.lacing import LacingTail, LacingValue
 from allweather.acquisition.mars import MARS
 from allweather.acquisition.objective_ucb import ObjectiveUCB
+from allweather.acquisition.online_knowledge_gradient import OnlineKnowledgeGradient
 from allweather.acquisition.random import Random
 from allweather.acquisition.thompson import FourierThompson, Thompson
 from allweather.acquisition.ucb import UCB
@@ -37,6 +38,7 @@ __all__ = [
     "LowestBound",
     "MostInfluential",
     "ObjectiveUCB",
+    "OnlineKnowledgeGradient",
     "Random",
     "Thompson",
 ]

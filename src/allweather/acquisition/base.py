@@ -142,10 +142,14 @@ class Belief:
             tried = tried[allowed] if bool(allowed.any()) else tried.clamp(0, 1).unique(dim=0)
         if len(tried) <= count:
             return tried
-        if len(tried) > MAX_SCORED_INCUMBENTS:  # those with the best mean outcomes, which are cheap to compute
+        plain = type(self.objective) is Expectation
+        if plain or len(tried) > MAX_SCORED_INCUMBENTS:  # mean outcomes are cheap to compute
             with torch.no_grad():
                 means = [self.field.combination_mean(block, self.reference.weights) for block in tried.split(256)]
-            tried = tried[torch.cat(means).argsort(descending=True)[: MAX_SCORED_INCUMBENTS // 4]]
+            order = torch.cat(means).argsort(descending=True)
+            if plain:
+                return tried[order[:count]]
+            tried = tried[order[: MAX_SCORED_INCUMBENTS // 4]]
         with torch.no_grad():
             expected = torch.cat([self.expected(block) for block in tried.split(64)])
         return tried[expected.argsort(descending=True)[:count]]

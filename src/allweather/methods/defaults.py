@@ -1,24 +1,25 @@
 """The parts of a study that its user leaves open, for each goal.
 
-They were chosen by the campaigns `python -m benchmarks defaults` and, for simulators, `python -m benchmarks simulator`
-on seeds below 100; their tables are on held-out seeds.
+They were chosen by the campaigns `python -m benchmarks default_choice`, `control_defaults` and, for simulators,
+`simulator`, on seeds below 100; `defaults` and `league` compare them with others on held-out seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
+from allweather.acquisition import UCB, Acquisition, ExpectedImprovement, ObjectiveUCB, OnlineKnowledgeGradient
 from allweather.acquisition.context_rules import MostInfluential
 from allweather.contexts import KDE, ContextModel, Empirical
 from allweather.distances import TotalVariation
 from allweather.methods.goals import EVERY_TRIAL, PUBLISHED, RECOMMENDATION, SIMULATION
-from allweather.objectives import DRO, Expectation, Objective
+from allweather.objectives import DRO, Expectation, Objective, Outcome
 from allweather.schedules import DensityRadius
 from allweather.space import Space
 from allweather.space.variables import Context, Real, Variable
-from allweather.surrogates import GP, Surrogate
+from allweather.surrogates import GP, KernelAverage, Surrogate
+from allweather.surrogates.gp.priors import LogNormalPriors
 
 __all__ = ["CONTEXT_RULE", "DEFAULTS", "EVERY_TRIAL", "PUBLISHED", "RECOMMENDATION", "SIMULATION", "Defaults"]
 
@@ -36,18 +37,47 @@ class Defaults(NamedTuple):
 
 
 def every_trial(space: Space) -> Defaults:
-    """The mean under what was learned about contexts, and an upper confidence bound of that mean itself."""
-    return Defaults(_learned(space), Expectation(), ObjectiveUCB(1.0), default_surrogate())
+    """The mean under what was learned about contexts, and what a trial adds to the mean of those to come."""
+    return Defaults(_learned(space), Expectation(), OnlineKnowledgeGradient(), default_surrogate())
 
 
 def recommendation(space: Space) -> Defaults:
-    """As for every trial, with a wider bound: exploring costs nothing. Under limits see `outcomes.with_acquisition`."""
-    return Defaults(_learned(space), Expectation(), ObjectiveUCB(2.0), default_surrogate())
+    """As for every trial, with an upper confidence bound of that mean. Under limits see `default_acquisition`."""
+    return Defaults(_learned(space), Expectation(), ObjectiveUCB(1.0), default_surrogate())
+
+
+def default_acquisition(
+    goal: str, outcomes: Sequence[Outcome], surrogate: object, controlled: bool, cautious: bool
+) -> Acquisition | None:
+    """Return the acquisition of a study whose user leaves it open, where that of its goal is not the one that is best.
+
+    With one objective and limits, where only the recommendation counts, it is expected improvement: optimism about
+    objective and limits costs less on the way, but may stay on the first island of feasible decisions that it finds
+    (`python -m benchmarks constraints`). Cautious studies and objectives whose worst cases take long are left alone.
+    Where every trial counts, control sets, several outcomes, and surrogates of one's own have the upper confidence
+    bound: the knowledge gradient was chosen for one outcome, and needs covariances.
+
+    Args:
+        goal: of the study.
+        outcomes: what is wanted of each.
+        surrogate: that of the user, or None.
+        controlled: whether there are control sets.
+        cautious: whether only decisions that are likely to keep all limits are tried.
+    """
+    wanted = [outcome for outcome in outcomes if not outcome.constrains]
+    measure = wanted[0].measure
+    limited = len(wanted) == 1 < len(outcomes)
+    if goal == RECOMMENDATION and limited and not cautious and measure is not None and not measure.slow:
+        return ExpectedImprovement()
+    own = surrogate is not None and not isinstance(surrogate, GP | KernelAverage)
+    if goal == EVERY_TRIAL and (controlled or len(outcomes) > 1 or own):
+        return ObjectiveUCB(1.0)
+    return None
 
 
 def simulation(space: Space) -> Defaults:
-    """As for a recommendation: runs of a simulator are experiments."""
-    return recommendation(space)
+    """As for a recommendation, with a wider bound: runs of a simulator are experiments."""
+    return Defaults(_learned(space), Expectation(), ObjectiveUCB(2.0), default_surrogate())
 
 
 def published(space: Space) -> Defaults:
@@ -59,8 +89,8 @@ def published(space: Space) -> Defaults:
 
 
 def default_surrogate() -> GP:
-    """Matern 5/2 with a fitted outputscale; heavy-tailed outcomes are transformed."""
-    return GP("matern", outputscale="fit", transform="auto")
+    """Matern 5/2 with a fitted outputscale and priors of ordinary width; heavy-tailed outcomes are transformed."""
+    return GP("matern", outputscale="fit", transform="auto", priors=LogNormalPriors())
 
 
 def _learned(space: Space) -> ContextModel:

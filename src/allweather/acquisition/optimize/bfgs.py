@@ -25,6 +25,9 @@ ARRIVED_SHARE = 1e-10
 STUCK_SHARE = 1e-7
 """A start is stuck, most likely at a kink, when its last evaluations gained less than this share."""
 
+MAX_SLOPE = 1e120
+"""Starts with steeper slopes, in spreads of the scores, do not climb."""
+
 
 class Climbed(NamedTuple):
     """How far each start came, and what it learned on the way."""
@@ -112,8 +115,8 @@ def climb(
 @np.errstate(all="ignore")
 def _downhill(found: tuple[np.ndarray, np.ndarray], polytope: Polytope, scale: float) -> tuple[np.ndarray, np.ndarray]:
     values, gradients = found
-    # Infinite slopes are treated as NaN: they would warn in the product.
-    slopes = np.where(np.isfinite(gradients), gradients / scale, np.nan)
+    # Slopes whose squares are infinite are treated as NaN: they would warn in products.
+    slopes = np.where(np.abs(gradients / scale) < MAX_SLOPE, gradients / scale, np.nan)
     return np.where(np.isnan(values), np.inf, -values / scale), -slopes @ polytope.basis
 
 

@@ -114,7 +114,7 @@ class TransformedField(Field):
 
     def combination(self, decisions: Tensor, weights: Tensor) -> Moments:
         """The mean, and the standard deviation to first order in the transformed outcomes."""
-        _, weighed = self._linearised(decisions, weights)
+        weighed = self._linearised(decisions, weights)
         return Moments((self(decisions).mean * weights).sum(-1), self._inner.combination(decisions, weighed).sd)
 
     def combination_mean(self, decisions: Tensor, weights: Tensor) -> Tensor:
@@ -153,11 +153,10 @@ class TransformedField(Field):
             )
         return self._sample[1]
 
-    def _linearised(self, decisions: Tensor, weights: Tensor) -> tuple[Moments, Tensor]:
-        """The transformed outcomes' moments, and the weights (b, n) that outcomes' weights are for them."""
-        inner = self._inner(decisions)
-        slope = self._posterior.transform.slope(inner.mean.detach())
-        return inner, weights * slope
+    def _linearised(self, decisions: Tensor, weights: Tensor) -> Tensor:
+        """The weights (b, n) of transformed outcomes that outcomes' weights are to first order; constants."""
+        with torch.no_grad():
+            return weights * self._posterior.transform.slope(self._inner.mean(decisions))
 
     def step(self, compared: Tensor, weights: Tensor, contexts: Tensor) -> TransformedStep:
         """That of the transformed outcomes, with weights that bring it back."""
@@ -185,7 +184,7 @@ class TransformedStep(Step):
 
     def __init__(self, field: TransformedField, compared: Tensor, weights: Tensor, contexts: Tensor) -> None:
         self._field = field
-        self._inner = field._inner.step(compared, field._linearised(compared, weights)[1], contexts)
+        self._inner = field._inner.step(compared, field._linearised(compared, weights), contexts)
 
     def __call__(self, decisions: Tensor) -> Tensor:
         """Slopes of the decisions compared."""
@@ -193,7 +192,7 @@ class TransformedStep(Step):
 
     def own(self, decisions: Tensor, weights: Tensor) -> Tensor:
         """Slopes of the decisions themselves."""
-        return self._inner.own(decisions, self._field._linearised(decisions, weights)[1].detach())
+        return self._inner.own(decisions, self._field._linearised(decisions, weights))
 
 
 def transformed_outcomes(observations: Observations, place: str) -> tuple[Observations, OutcomeTransform | None]:
