@@ -3,6 +3,7 @@ from tests.dashboard.served import fed, made, serving
 
 import allweather as aw
 from allweather.storage import Database, Journal
+from allweather.storage.checksum import checksum
 from allweather.storage.schema import studies
 
 KIOSK_PATH = "/api/v1/studies/kiosk"
@@ -27,8 +28,8 @@ def test_variables_that_cannot_be_read_are_a_sentence(url):
 @pytest.mark.parametrize(
     ("text", "status", "said"),
     [
-        ("no json", 503, "must be a JSON object"),
-        ("[1]", 503, "must be a JSON object"),
+        ("no json", 503, "is damaged: what it is made of cannot be read"),
+        ("[1]", 503, "is damaged: what it is made of cannot be read"),
         ('{"study": 3}', 422, "knows no"),
         ('{"variables": "x"}', 422, "be a table"),
     ],
@@ -36,7 +37,7 @@ def test_variables_that_cannot_be_read_are_a_sentence(url):
 def test_a_spec_that_is_none_is_a_sentence(url, text, status, said):
     made(url)
     with Database(url).writing() as connection:
-        connection.execute(studies.update().values(spec=text))
+        connection.execute(studies.update().values(spec=text, checksum=checksum(text)))
     with serving(url) as server, server.client() as client:
         answer = client.get("/studies/kiosk")
         assert answer.status_code == status
