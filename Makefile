@@ -9,7 +9,7 @@ DEVELOPMENT := .venv/.installed
 .PHONY: demo test test-fast browser pictures integrations lint audit bench soak results docs format clean
 
 demo: $(LIBRARY)
-	$(BIN)/python examples/newsvendor.py
+	$(BIN)/allweather demo
 
 test: $(DEVELOPMENT) browser
 	$(BIN)/python -m pytest -n auto --dist worksteal -rs

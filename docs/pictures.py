@@ -5,7 +5,6 @@ Needs Chromium for what is seen on a screen.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -14,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from playwright.sync_api import Browser, sync_playwright
+from rich.console import Console
 
 import allweather as aw
+from allweather.cli import newsvendor
 from allweather.plots import absent_figures
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -90,18 +91,10 @@ def figures(browser: Browser) -> None:
 
 
 def demo() -> None:
-    """The picture that `make demo` draws."""
+    """The picture that `allweather demo` draws."""
     with tempfile.TemporaryDirectory() as folder:
-        sys.path.insert(0, str(ROOT / "examples"))
-        before = Path.cwd()
-        os.chdir(folder)
-        try:
-            import newsvendor
-
-            newsvendor.main()
-            shutil.copy("demo-output/newsvendor.png", IMAGES / "demo.png")
-        finally:
-            os.chdir(before)
+        newsvendor.tell(Console(), Path(folder), 40)
+        shutil.copy(Path(folder) / "newsvendor.png", IMAGES / "demo.png")
 
 
 def main() -> None:

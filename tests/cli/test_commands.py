@@ -1,5 +1,6 @@
 import csv
 import json
+import subprocess
 import sys
 import tomllib
 
@@ -263,6 +264,85 @@ def test_questions(terminal, folder, monkeypatch):
     assert "not overwritten" in terminal("init", typed="\n".join(answers) + "\n", code=2).err
 
 
+def test_names_with_spaces_and_units_are_prompted_for(terminal, folder, monkeypatch):
+    monkeypatch.setattr(init, "interactive", lambda: True)
+    answers = [
+        "mill",
+        "larger",
+        "",
+        "Dose rate (mg/h)",
+        "",
+        "",
+        "0",
+        "9.5",
+        "Room temperature",
+        "context",
+        "",
+        "10",
+        "30",
+    ]
+    terminal("init", typed="\n".join([*answers, "°C", "", "mean"]) + "\n")
+    spec = Spec.from_toml((folder / "mill.toml").read_text())
+    expected = {"Dose rate": aw.Real(0, 9.5), "Room temperature": aw.Context(aw.Real(10, 30))}
+    assert spec.space.variables == expected
+    assert "Dose rate = " in terminal("ask").out
+    assert " mg/h" in terminal("show").out
+    assert "30 °C" in terminal("show").out
+
+
+PAST = "date;Dose rate (mg/h);room;profit\n1.5.;1,5;20;3\n2.5.;2,5;24;4\n3.5.;4,25;27;5\n"
+
+
+def test_a_study_is_proposed_for_a_table(terminal, folder, monkeypatch):
+    (folder / "days.csv").write_bytes(PAST.encode("utf-16"))
+    assert "--outcome` must name the column of the outcome: date" in terminal("init", "--from", "days.csv", code=2).err
+    assert (
+        "--context` must name columns"
+        in terminal("init", "--from", "days.csv", "--outcome", "profit", "--context", "rom", code=2).err
+    )
+    assert "init` must be given --from" in terminal("init", "--outcome", "profit", code=2).err
+    words = ("init", "--from", "days.csv", "--outcome", "profit", "--context", "room", "--minimize")
+    document = terminal(*words, "--json").document
+    assert document["next"] == ["allweather init days.toml", "allweather add days.csv --column value=profit"]
+    assert {each["name"]: each["variable"] for each in document["columns"]} == {
+        "date": None,
+        "Dose rate": "decision, 1.5 to 4.3 mg/h",
+        "room": "context, integer, 19 to 28",
+    }
+    assert "smaller values of profit are better" in (folder / "days.toml").read_text()
+    assert "not overwritten" in terminal(*words, code=2).err
+    monkeypatch.setattr(init, "interactive", lambda: True)
+    said = terminal("init", "asked.toml", "--from", "days.csv", typed="prfit\nprofit\nroom\n").out
+    assert "enter one of date, Dose rate" in said
+    assert "date: left out (3 different texts in 3 rows" in said
+    for each in ("init asked.toml", "add days.csv --column value=profit", "ask"):
+        terminal(*each.split())
+
+
+def test_the_version(terminal):
+    assert terminal("--version").out == f"allweather {aw.__version__}\n"
+
+
+def test_the_program_is_a_module():
+    ended = subprocess.run(
+        [sys.executable, "-m", "allweather", "--version"], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.startswith("allweather ")
+
+
+def test_the_demo_resumes_and_does_without_figures(terminal, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = " ".join(terminal("demo", "--days", 3).out.split())
+    assert "After 3 days: order 0." in said
+    assert "A figure and a report need matplotlib: pip install" in said
+    assert "allweather dashboard --storage sqlite:///demo-output/newsvendor.db" in said
+    before = aw.Study.load("sqlite:///demo-output/newsvendor.db", "stall").trials()
+    terminal("demo", "--days", 4)
+    after = aw.Study.load("sqlite:///demo-output/newsvendor.db", "stall").trials()
+    assert len(after) == 4
+    assert after[:3].equals(before)
+
+
 @pytest.mark.slow
 def test_plots(kiosk, folder):
     kiosk("plot", code=2)
@@ -287,7 +367,7 @@ def test_plots_without_matplotlib(kiosk, folder, monkeypatch):
     kiosk("add", "days.csv")
     monkeypatch.setitem(sys.modules, "allweather.plots.matplotlib_backend", None)
     monkeypatch.delattr(aw.plots, "matplotlib_backend", raising=False)
-    assert "allweather[plots]" in kiosk("plot", code=2).err
+    assert "[plots]'`" in kiosk("plot", code=2).err
 
 
 @pytest.mark.slow

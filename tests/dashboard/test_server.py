@@ -132,9 +132,7 @@ def test_without_fastapi_it_says_what_to_install(kiosk, monkeypatch):
     for name in [each for each in sys.modules if each.startswith("allweather.dashboard")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    assert "the dashboard needs FastAPI; install it with `pip install 'allweather[dashboard]'`" in refused(
-        "--storage", kiosk
-    )
+    assert "the dashboard needs FastAPI; install it with `pip install " in refused("--storage", kiosk)
 
 
 def test_a_long_computation_does_not_keep_it_from_ending(started):

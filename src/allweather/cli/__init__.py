@@ -6,6 +6,7 @@ from allweather.cli import (
     change,
     check,
     dashboard,
+    demo,
     export,
     init,
     papers,
@@ -21,4 +22,4 @@ from allweather.cli.app import app
 __all__ = ["app"]
 
 # Importing a module registers its commands.
-_ = (ask, backup, change, check, dashboard, export, init, papers, plot, recommend, run, show, tell, verify)
+_ = (ask, backup, change, check, dashboard, demo, export, init, papers, plot, recommend, run, show, tell, verify)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import importlib.metadata
 import os
 import sys
 import tempfile
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -30,7 +31,7 @@ Example: allweather init kiosk.toml; allweather ask; allweather tell 0 42.5 --co
 Exit codes: 0 success, 1 unexpected error, 2 invalid input, 3 storage error, 4 budget spent, 5 all trials failed.
 """
 ORDER = (
-    *("init", "ask", "tell", "correct", "add", "observe", "change", "recommend", "policy", "check", "show"),
+    *("demo", "init", "ask", "tell", "correct", "add", "observe", "change", "recommend", "policy", "check", "show"),
     *("dashboard", "plot", "report", "run"),
     *("export", "import", "backup", "restore", "verify"),
     *("methods", "problems", "bench", "figures", "reproduce"),
@@ -116,3 +117,18 @@ def print_line(text: str) -> None:
 
 
 app = typer.Typer(cls=ErrorHandlingGroup, no_args_is_help=True, help=HELP, pretty_exceptions_show_locals=False)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print_line(f"allweather {importlib.metadata.version('allweather')}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version, and end")
+    ] = False,
+) -> None:
+    """Options of the program itself."""

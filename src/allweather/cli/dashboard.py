@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from allweather._utils.installation import install_command
 from allweather.cli.app import app, print_error, print_line
 from allweather.cli.files import read_file
 from allweather.cli.options import JsonOption, SharedOptions, StorageOption
@@ -65,7 +66,7 @@ def dashboard(
     try:
         from allweather.dashboard import ServerConfig, serve
     except ImportError as missing:
-        remedy = f"install it with `pip install 'allweather[dashboard]'` ({missing})"
+        remedy = f"install it with `{install_command('dashboard')}` ({missing})"
         raise InvalidInput("the dashboard needs FastAPI", remedy=remedy) from None
     limit = None if memory is None else memory * 1e9
     names, users = tuple(host_name or ()), _users(tokens)

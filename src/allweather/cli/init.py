@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from allweather.cli.app import app, print_line
-from allweather.cli.files import read_file, write_new_file
+from allweather.cli.files import read_file, read_lines, write_new_file
 from allweather.cli.options import DEFAULT_STORAGE, SharedOptions, study_options, with_study_options
-from allweather.cli.prompts import prompt_spec
+from allweather.cli.prompts import prompt_columns, prompt_spec
 from allweather.errors import InvalidInput, require
+from allweather.serialization.drafts import proposed_toml
 from allweather.serialization.toml import MAX_FILE_CHARACTERS, to_toml
+from allweather.space.proposal import CALL, Proposal
+from allweather.space.text import describe
+from allweather.space.variables import Context
 from allweather.storage.memory import require_name
 
 if TYPE_CHECKING:
@@ -25,11 +30,26 @@ if TYPE_CHECKING:
 def init(
     shared: SharedOptions,
     file: Annotated[Path | None, typer.Argument(help="a TOML file; without one, its content is prompted for")] = None,
+    table: Annotated[
+        Path | None, typer.Option("--from", metavar="TABLE", help="a CSV or .xlsx file: propose a TOML file for it")
+    ] = None,
+    outcome: Annotated[str | None, typer.Option(metavar="NAME", help="with --from: the column of the outcome")] = None,
+    context: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="with --from: a column that is not controlled (repeatable)"),
+    ] = None,
+    minimize: Annotated[bool, typer.Option("--minimize", help="with --from: smaller outcomes are better")] = False,
 ) -> None:
     """Create a study from a TOML file, or from prompts that write the file too.
 
+    With --from a TOML file is proposed for a table and written, with the reasons, for you to edit.
+
     Example: allweather init kiosk.toml
     """
+    if table is not None:
+        _propose(shared, table, file, outcome, context, minimize)
+        return
+    require(not (outcome or context or minimize), "init", "be given --from with these options", outcome or context)
     from allweather.storage import Database, names
     from allweather.study import Spec, Study  # here, since parts need torch
 
@@ -53,6 +73,52 @@ def init(
         {"study": name, "storage": database.address, "file": str(file)},
         lambda: print_line(f"Created study {name} in {database.address}. Next: allweather ask{options}"),
     )
+
+
+def _propose(
+    shared: SharedOptions,
+    table: Path,
+    file: Path | None,
+    outcome: str | None,
+    contexts: list[str] | None,
+    minimize: bool,
+) -> None:
+    """Write a spec that is proposed for a table."""
+    lines = read_lines(table)
+    headers = [str(header) for header in lines[0].cells]
+    if outcome is None and contexts is None and interactive() and not shared.as_json:
+        outcome, contexts = prompt_columns(headers)
+    try:
+        proposal = Proposal.of(lines, contexts or [], outcome)
+        _ = proposal.space
+    except InvalidInput as error:
+        option = {CALL.format("outcome"): "--outcome", CALL.format("contexts"): "--context"}
+        raise error.at(option.get(error.where, table.name)) from None
+    target = Path(f"{table.stem}.toml") if file is None else file
+    write_new_file(target, proposed_toml(proposal, table.stem, "minimize" if minimize else "maximize"))
+    options = "".join(f" --column {shlex.quote(f'{name}={header}')}" for name, header in proposal.renamed.items())
+    again = study_options(shared.storage, None)
+    steps = [f"allweather init {shlex.quote(str(target))}{again}"]
+    steps.append(f"allweather add {shlex.quote(str(table))}{options}{again}")
+    reasons = [
+        {"column": each.header, "name": each.name, "variable": each.variable and describe(each.variable)}
+        | {"reason": each.reason}
+        for each in proposal.columns
+    ]
+    document = {"file": str(target), "outcome": proposal.outcome, "columns": reasons, "next": steps}
+    shared.print(document, lambda: _print_proposal(proposal, target, steps))
+
+
+def _print_proposal(proposal: Proposal, file: Path, steps: list[str]) -> None:
+    print_line(f"{proposal.rows} rows; the outcome is {proposal.outcome}")
+    for each in proposal.columns:
+        what = "left out" if each.variable is None else describe(each.variable)
+        print_line(f"  {each.name}: {what} ({each.reason})")
+    if not any(isinstance(each.variable, Context) for each in proposal.columns):
+        print_line("No column is a context: name those that you do not control with --context")
+    print_line(f"Proposed in {file}. Edit it as you like, then:")
+    for each in steps:
+        print_line(f"  {each}")
 
 
 def interactive() -> bool:

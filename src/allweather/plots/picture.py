@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from allweather._utils.installation import install_command
 from allweather.errors import InvalidInput, require
 from allweather.plots.marks import Panel
 
@@ -109,5 +110,5 @@ def _required(package: str) -> Iterator[None]:
         yield
     except ImportError as error:
         raise InvalidInput(
-            f"figures need {package} ({error})", remedy="install it with `pip install 'allweather[plots]'`"
+            f"figures need {package} ({error})", remedy=f"install it with `{install_command('plots')}`"
         ) from None

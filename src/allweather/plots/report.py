@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from allweather._utils.formatting import tame
+from allweather._utils.installation import install_command
 from allweather.distances import TotalVariation
 from allweather.engine.outlook import Outlook
 from allweather.engine.recommendation import Recommendation
@@ -154,9 +155,7 @@ def _template() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise InvalidInput(
-            "a report needs jinja2", remedy="install it with `pip install 'allweather[plots]'`"
-        ) from None
+        raise InvalidInput("a report needs jinja2", remedy=f"install it with `{install_command('plots')}`") from None
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
     strict = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined)
     return strict.get_template("report.html")

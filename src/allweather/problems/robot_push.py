@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from allweather._utils.installation import install_command
 from allweather.contexts import Reference
 from allweather.errors import AllweatherError, is_number, require
 from allweather.problems.base import Problem, registered
@@ -111,7 +112,7 @@ def _engine() -> ModuleType:
     try:
         import pymunk
     except ImportError:
-        raise AllweatherError("`problem('robot-push')` needs pymunk: `pip install pymunk`") from None
+        raise AllweatherError(f"`problem('robot-push')` needs pymunk: `{install_command('robot')}`") from None
     return pymunk
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from allweather._utils.formatting import number
 from allweather.errors import require
+from allweather.space.proposal import Proposal, proposal_tables
 
 OBJECTIVES: dict[str, Any] = {
     "mean": "expectation",
@@ -48,6 +51,63 @@ def draft_spec(entered: Mapping[str, str], rows: int) -> dict[str, Any]:
     uncertain = any(table.get("context") for table in variables.values())
     objective = OBJECTIVES[chosen] if uncertain else None
     return {**fields, **({} if objective is None else {"objective": objective}), "variables": variables}
+
+
+def proposed_toml(proposal: Proposal, name: str, direction: str = "maximize") -> str:
+    """Return a spec for the space that is proposed for a table, as TOML with the reasons beside it.
+
+    Args:
+        proposal: of the table.
+        name: of the study.
+        direction: `maximize` or `minimize`.
+
+    Example:
+        >>> rows = [{"order": o, "demand (kg)": d, "profit": 1} for o, d in [(0.5, 3), (2.5, 8), (1.25, 5)]]
+        >>> print(proposed_toml(Proposal.of(rows, ["demand"], "profit"), "days"))
+        name = "days"
+        direction = "maximize"  # larger values of profit are better
+        seed = 0
+        objective = "expectation"  # the mean outcome; also { name = "cvar", level = 0.2 }, "worst-case", ...
+        <BLANKLINE>
+        [variables]
+        # numbers from 0.5 to 2.5
+        order = { lower = 0.5, upper = 2.5 }
+        # whole numbers from 3 to 8, with a margin
+        demand = { type = "integer", lower = 2, upper = 9, unit = "kg", context = true }
+        <BLANKLINE>
+    """
+    better = "larger" if direction == "maximize" else "smaller"
+    outcome = " ".join(proposal.outcome.split())
+    said = [
+        f"name = {_toml(name)}",
+        f"direction = {_toml(direction)}  # {better} values of {outcome} are better",
+        "seed = 0",
+    ]
+    tables = proposal_tables(proposal)
+    if any(table.get("context") for table in tables.values()):
+        other = '{ name = "cvar", level = 0.2 }, "worst-case", ...'
+        said.append(f'objective = "expectation"  # the mean outcome; also {other}')
+    said += ["", "[variables]"]
+    for each in proposal.columns:
+        reason = " ".join(each.reason.split())
+        if each.variable is None:
+            said.append(f"# left out: {' '.join(each.header.split())}, {reason}")
+        else:
+            said += [f"# {reason}", f"{_key(each.name)} = {_toml(tables[each.name])}"]
+    return "\n".join([*said, ""])
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    """A value of TOML on one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(name)} = {_toml(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _variable(name: str, cells: Mapping[str, str]) -> dict[str, Any]:

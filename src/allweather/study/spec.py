@@ -166,12 +166,7 @@ class Spec:
             text: of the file.
             where: what errors call it.
         """
-        fields = parse_toml(text, where)
-        variables = fields.get("variables")
-        for name in variables if isinstance(variables, dict) else ():  # whoever types names types them again elsewhere
-            place = below(below(where, "variables"), name)
-            require(name.isidentifier(), place, "be named by letters, digits and _, a letter first", name)
-        return cls(fields, where)
+        return cls(parse_toml(text, where), where)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], where: str = "spec") -> Self:

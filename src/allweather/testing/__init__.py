@@ -9,7 +9,7 @@
         def convex(self, q, reference):
             return 2 - 2 * np.sqrt(reference.weights.numpy()) @ cp.sqrt(q), []
 
-Requires pytest, hypothesis, and for distances cvxpy with clarabel: `pip install 'allweather[test]'`.
+Requires pytest, hypothesis, and for distances cvxpy with clarabel: the extra `test`.
 """
 
 from allweather.testing.contexts import ContextModelSuite

@@ -92,7 +92,7 @@ class Added(list[Trial]):
             history: returns the history after them.
         """
         super().__init__(trials)
-        self.skipped = tuple(each.at(each.where.removeprefix(f"{TABLE} ")) for each in skipped)
+        self.skipped = tuple(each.at(each.where.removeprefix(f"{TABLE} ")).suggest("") for each in skipped)
         """Why rows were left out, cell by cell."""
         self._history = history
 

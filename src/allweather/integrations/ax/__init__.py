@@ -7,7 +7,10 @@ try:
         warnings.simplefilter("ignore", DeprecationWarning)
         import ax.api.client  # noqa: F401
 except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError("Ax is not installed: `pip install 'allweather[ax]'`", name="ax") from missing
+    from allweather._utils.installation import install_command
+
+    problem = f"Ax is not installed: `{install_command('ax')}`"
+    raise ModuleNotFoundError(problem, name="ax") from missing
 
 from allweather.integrations.ax.node import AllweatherNode
 

@@ -3,7 +3,10 @@
 try:
     import optuna  # noqa: F401
 except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError("Optuna is not installed: `pip install 'allweather[optuna]'`", name="optuna") from missing
+    from allweather._utils.installation import install_command
+
+    problem = f"Optuna is not installed: `{install_command('optuna')}`"
+    raise ModuleNotFoundError(problem, name="optuna") from missing
 
 from allweather.integrations.optuna.sampler import AllweatherSampler
 

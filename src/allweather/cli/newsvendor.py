@@ -1,4 +1,4 @@
-"""A stall must order before it knows the day's demand, and learns from each day what to order.
+"""The story of `demo`: a stall must order before it knows the day's demand, and learns from each day what to order.
 
 A kilolitre costs 5, sells for 9, and what is left over brings 1 (papers kde, Sec. 4.2). Demand follows a Burr law
 that the stall does not know: it sees one demand a day, and what it earned. The study learns the law and the profit
@@ -10,19 +10,15 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-import matplotlib
 import numpy as np
 import scipy.stats
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import allweather as aw
+from allweather._utils.installation import install_command
 
-matplotlib.use("agg")
-import matplotlib.pyplot as plt
-
-OUTPUT = Path("demo-output")
-DAYS, SHIFT, SEED = 40, 0.4, 7
+SHIFT, SEED = 0.4, 7
 LAW = scipy.stats.burr12(2, 20)
 SPACE = aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1))
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "0.55"
@@ -54,18 +50,24 @@ class Truth:
         return float(max(self.orders, key=earns))  # type: ignore[arg-type]
 
 
-def run(console: Console) -> aw.Study:
-    """Forty days, one order each, written down before each answer: stopped and started again, it goes on."""
-    OUTPUT.mkdir(exist_ok=True)
-    storage = f"sqlite:///{OUTPUT / 'newsvendor.db'}"
+def run(console: Console, folder: Path, count: int) -> aw.Study:
+    """Some days, one order each, written down before each answer: stopped and started again, it goes on.
+
+    Args:
+        console: that shows the progress.
+        folder: of the database.
+        count: how many days.
+    """
+    folder.mkdir(exist_ok=True, parents=True)
+    storage = f"sqlite:///{folder / 'newsvendor.db'}"
     study = aw.Study(SPACE, objective=aw.DRO(aw.TotalVariation(SHIFT)), seed=SEED, storage=storage, name="stall")
     rng = np.random.default_rng(SEED)
     said, left = TextColumn("{task.description}"), TimeRemainingColumn()
     progress = Progress(TextColumn("day"), MofNCompleteColumn(), BarColumn(), said, left, console=console)
     with progress:
-        days = progress.add_task("", total=DAYS)
+        days = progress.add_task("", total=count)
         before = study.trials()
-        for day in range(DAYS):
+        for day in range(count):
             demand, luck = float(LAW.rvs(random_state=rng).clip(0, 1)), rng.standard_normal()
             if day < len(before) and before.loc[day, "state"] == "complete":
                 progress.update(days, advance=1, description="known from an earlier run")
@@ -78,12 +80,17 @@ def run(console: Console) -> aw.Study:
     return study
 
 
-def main() -> None:
-    """Run the study, say what it found, and draw it."""
-    console = Console(width=110)
+def tell(console: Console, folder: Path, count: int) -> None:
+    """Run the study, say what it found, and draw it.
+
+    Args:
+        console: that the story is printed on.
+        folder: for the database, the figure and the report.
+        count: how many days.
+    """
     console.print("A stall orders each morning and sees the demand each evening. It does not know the law of demand.")
     started = time.perf_counter()
-    study = run(console)
+    study = run(console, folder, count)
     robust = study.recommend()
     nominal = study.recommend(objective=aw.Expectation())
     seconds = time.perf_counter() - started
@@ -92,7 +99,7 @@ def main() -> None:
     order, bold = float(robust.decision["order"]), float(nominal.decision["order"])
     best, steadiest = truth.best(truth.mean), truth.best(truth.shifted)
     console.print(
-        f"\nAfter {DAYS} days: order [bold]{order:.3f}[/] kilolitres. It earns [bold]{truth.mean(order):.3f}[/] a day "
+        f"\nAfter {count} days: order [bold]{order:.3f}[/] kilolitres. It earns [bold]{truth.mean(order):.3f}[/] a day "
         f"on average and still [bold]{truth.shifted(order):.3f}[/] if demand shifts against it on one day in five."
     )
     console.print(
@@ -101,18 +108,37 @@ def main() -> None:
         f"{truth.mean(best):.3f} without the shift and {truth.shifted(best):.3f} with it."
     )
     console.print(
-        f"The stall, which knows nothing but its {DAYS} days, expects {robust.expected:.3f} of it, and "
+        f"The stall, which knows nothing but its {count} days, expects {robust.expected:.3f} of it, and "
         f"{robust.value:.3f} after such a shift of what it learned. "
         f"Without robustness it would have ordered {bold:.3f}."
     )
-    console.print(f"{DAYS} decisions took {seconds:.1f} s. The picture is [bold]{draw(study, robust, truth)}[/];")
-    console.print(f"the study is kept: `.venv/bin/allweather dashboard --storage sqlite:///{OUTPUT}/newsvendor.db`.")
-    report = aw.plots.write_report(study, OUTPUT / "report.html")
+    console.print(f"{count} decisions took {seconds:.1f} s. The study is kept:")
+    console.print(f"  allweather dashboard --storage sqlite:///{folder}/newsvendor.db", soft_wrap=True)
+    try:
+        import jinja2
+        import matplotlib
+        import plotly
+    except ImportError as missing:
+        console.print(f"A figure and a report need {missing.name}:\n  {install_command('plots')}", soft_wrap=True)
+        return
+    _ = jinja2, plotly
+    matplotlib.use("agg")
+    console.print(f"The figure is [bold]{draw(study, robust, truth, folder / 'newsvendor.png')}[/].")
+    report = aw.plots.write_report(study, folder / "report.html")
     console.print(f"The report, to open in a browser or to send to a colleague, is [bold]{report}[/].")
 
 
-def draw(study: aw.Study, robust: aw.Recommendation, truth: Truth) -> Path:
-    """What is believed about demand, how orders fare, and how the recommended one falls as demand shifts."""
+def draw(study: aw.Study, robust: aw.Recommendation, truth: Truth, path: Path) -> Path:
+    """Draw what is believed about demand, how orders fare, and how the recommended one falls as demand shifts.
+
+    Args:
+        study: of the stall.
+        robust: what it recommends.
+        truth: what it does not know.
+        path: of the figure.
+    """
+    import matplotlib.pyplot as plt
+
     figure, (belief, orders, falling) = plt.subplots(1, 3, figsize=(15, 4.2), layout="constrained")
     trials, order = study.trials(), float(robust.decision["order"])
     grid = np.linspace(0, 0.6, 301)
@@ -155,11 +181,5 @@ def draw(study: aw.Study, robust: aw.Recommendation, truth: Truth) -> Path:
 
     for axis in (belief, orders, falling):
         axis.legend(frameon=False, fontsize=8)
-    OUTPUT.mkdir(exist_ok=True)
-    path = OUTPUT / "newsvendor.png"
     figure.savefig(path, dpi=150)
     return path
-
-
-if __name__ == "__main__":
-    main()
