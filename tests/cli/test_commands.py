@@ -71,7 +71,8 @@ def test_a_context_that_is_known_first(kiosk):
 def test_data_from_before(kiosk, folder):
     (folder / "days.csv").write_text(DAYS)
     assert len(kiosk("add", "days.csv", "--json").document["trials"]) == 6
-    assert "numbers 6 to 11" in kiosk("add", "days.csv").out
+    assert "these 6 rows are already there (trials 0 to 5)" in kiosk("add", "days.csv", code=2).err
+    assert "numbers 6 to 11" in kiosk("add", "days.csv", "--again").out
     kiosk("recommend")
     (folder / "bad.csv").write_text(DAYS + "10,300,40\n")
     assert "line 8" in kiosk("add", "bad.csv", code=2).err
@@ -82,8 +83,8 @@ def test_data_from_before(kiosk, folder):
     kiosk("add", "missing.csv", code=2)
     assert kiosk("show", "--json").document["states"] == {"complete": 12}
     assert "The last 20" not in kiosk("show").out
-    kiosk("add", "days.csv")
-    kiosk("add", "days.csv")
+    kiosk("add", "days.csv", "--again")
+    kiosk("add", "days.csv", "--again")
     assert "The last 20 of 24" in kiosk("show").out
     assert kiosk("show", "--all").out.count("complete") == 25
 

@@ -2,6 +2,7 @@ import html
 import re
 
 import pytest
+from tests.cli import pharmacy
 from tests.dashboard.served import FARM, KIOSK, fed, form_token, made, serving
 
 from allweather.dashboard.pages import TRIALS_PER_PAGE, Page, TrialFilter
@@ -455,6 +456,78 @@ def test_a_study_is_created_by_page(url):
         assert found["variables"]["hardener"] == "decision, 5 to 20.5 %"
         assert "name must be new in this database" in text_of(client.post("/new", data=typed).text)
         assert client.post("/new", data={**ours, "spec": KIOSK}).headers["location"] == "/studies/kiosk"
+
+
+def test_a_study_is_created_from_a_table_and_what_looks_wrong_is_withdrawn(url):
+    """The pharmacist's file on the page, without editing it."""
+    with serving(url) as server, server.client() as client:
+        ours = {"form_token": form_token(client.get("/new").text)}
+        upload = {"file": ("batches.csv", pharmacy.table())}
+        unnamed = client.post("/new/table", data=ours, files=upload)
+        assert unnamed.status_code == 422
+        assert "outcome must name the column of the outcome: batch, force (kN)" in text_of(unnamed.text)
+        said = {"outcome": "dissolved", "contexts": "room, supplier"}
+        page = client.post("/new/table", data={**ours, **said}, files=upload).text
+        assert "numbers from 15.5 to 28.5, with a margin" in page
+        assert "note left out: always sample lost" in text_of(page)
+        fields = re.findall(r'name="(\d:\w+)"[^>]* value="([^"]*)"', page)
+        typed = {name: html.unescape(value) for name, value in fields}
+        assert typed["3:options"] == "Smith; Köhler"
+        kinds = ["real", "real", "real", "choice"]
+        typed |= {f"{place}:kind": kind for place, kind in enumerate(kinds)}
+        typed |= {"2:role": "context", "3:role": "context", "0:lower": "4"}
+        text = pharmacy.table().decode("cp1252")
+        made = {**ours, **typed, "table": text, "outcome": "dissolved (µg/min)"}
+        assert "2:unit" in made
+        wrong = client.post("/new", data={**made, "name": "tablets", "0:lower": "four"})
+        assert "lower bound of force must be a number" in text_of(wrong.text)
+        assert "numbers from 15.5 to 28.5" in wrong.text
+        columns = client.post("/new", data={**made, "name": "tablets"})
+        assert "Columns of the table" in text_of(columns.text)
+        assert '<option value="dissolved (µg/min)" selected' in columns.text
+        here = "/studies/tablets/add"
+        chosen = {**ours, "table": text, "blank": "refuse", "column:value": "dissolved (µg/min)"}
+        refused = client.post(here, data=chosen)
+        assert refused.status_code == 422
+        for each in ("line 9, column 'room (°C)' is empty", "line 18, column", "line 40, column 'force (kN)' must be"):
+            assert each in text_of(refused.text)
+        chosen |= {"blank": "failed", "missing": "pending", "invalid": "skip"}
+        added = text_of(client.post(here, data=chosen).text)
+        assert "59 trials added, numbers 0 to 58" in added
+        assert "Left out: line 40, column 'force (kN)' must be a number in [4, 16], got 'ten'" in added
+        assert "these 59 rows are already there" in text_of(client.post(here, data=chosen).text)
+        again = client.post(here, data={**chosen, "invalid": "refuse"})
+        assert "line 40" in text_of(again.text)
+        study = client.get("/studies/tablets").text
+        assert "trial 25: outcome 2478, where all others say" in study
+        assert "trial 47: equal to trial 46" in study
+        found = client.get("/api/v1/studies/tablets/suspicious").json()["suspicious"]
+        assert [each["trial"] for each in found] == [25, 47]
+        assert 'action="/studies/tablets/trials/47/withdraw"' in study
+        client.post("/studies/tablets/trials/47/withdraw", data=ours)
+        client.post("/studies/tablets/trials/25/correct", data={**ours, "values": "24.78"})
+        assert "wrong" not in text_of(client.get("/studies/tablets").text)
+
+
+def test_a_table_by_program_says_what_is_wrong_and_what_was_left_out(url):
+    made(url, KIOSK)
+    rows = [{"order": o, "demand": 30, "value": 5 * o} for o in range(10, 20)]
+    bad = [*rows, {"order": "much", "demand": 30, "value": 1}, {"order": 20, "demand": None, "value": "n/a"}]
+    with serving(url) as server, server.client() as client:
+        here = "/api/v1/studies/kiosk/trials"
+        refused = client.post(here, json={"rows": bad})
+        assert refused.status_code == 422
+        assert [each["where"] for each in refused.json()["problems"]] == [
+            "row 11, column 'order'",
+            "row 12, column 'demand'",
+            "row 12, column 'value'",
+        ]
+        done = client.post(here, json={"rows": bad, "invalid": "skip", "missing": "drop"}).json()
+        assert (done["total"], len(done["skipped"]), done["suspicious"]) == (10, 3, [])
+        twice = client.post(here, json={"rows": rows})
+        assert twice.status_code == 422
+        assert "these 10 rows are already there (trials 0 to 9)" in twice.json()["detail"]
+        assert client.post(here, json={"rows": rows, "again": True}).json()["total"] == 10
 
 
 TRIALS = [Trial(number, {"order": float(number), "wood": "oak" if number % 2 else "pine"}) for number in range(60)]

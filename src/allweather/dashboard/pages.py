@@ -49,12 +49,13 @@ from allweather.dashboard.tasks import CAPTIONS
 from allweather.errors import AllweatherError, InvalidInput, require
 from allweather.plots.axes import is_numeric
 from allweather.serialization.change_form import read_change
-from allweather.serialization.drafts import draft_spec
+from allweather.serialization.drafts import draft_spec, drafted
+from allweather.space.proposal import CALL, Proposal
 from allweather.space.text import heading
 from allweather.storage.memory import require_name
 from allweather.storage.summary import find_study
 from allweather.study import Spec, Study, StudyLog
-from allweather.trials import Trial
+from allweather.trials import Trial, read_csv
 
 router = APIRouter(include_in_schema=False)
 STUDIES_PER_PAGE = 50
@@ -166,7 +167,20 @@ def studies(request: Request, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -
 @router.get("/new")
 def new(request: Request) -> Response:
     """Show the form of a new study."""
-    return render(request, "new.html", rows=NEW_STUDY_VARIABLES, entered={}, detail=None)
+    return render(request, "new.html", rows=NEW_STUDY_VARIABLES, entered={}, detail=None, proposal=None)
+
+
+@router.post("/new/table")
+async def propose(request: Request, form: PostedForm) -> Response:
+    """Show the form of a new study, filled with what is proposed for a table."""
+    values: dict[str, Any] = {"rows": NEW_STUDY_VARIABLES, "entered": form.fields, "proposal": None}
+    try:
+        proposal = await run_in_threadpool(lambda: _proposal(form))
+    except InvalidInput as error:
+        return render(request, "new.html", 422, detail=page_message(error), **values)
+    entered = {**form.fields, **drafted(proposal), "outcome": proposal.outcome}
+    values |= {"rows": max(len(proposal.variables) + 1, NEW_STUDY_VARIABLES), "entered": entered}
+    return render(request, "new.html", detail=None, **{**values, "proposal": proposal})
 
 
 @router.post("/new")
@@ -175,9 +189,15 @@ async def create(request: Request, form: PostedForm) -> Response:
     try:
         name = await run_in_threadpool(lambda: _created(cache_of(request), form))
     except AllweatherError as error:
-        values: dict[str, Any] = {"rows": NEW_STUDY_VARIABLES, "entered": form.fields, "detail": page_message(error)}
-        return render(request, "new.html", status_of(error), **values)
-    return RedirectResponse(study_path(name), 303)
+        values: dict[str, Any] = {"rows": _rows(form), "entered": form.fields, "detail": page_message(error)}
+        proposal = await run_in_threadpool(lambda: _proposal(form)) if form.fields.get("table", "").strip() else None
+        return render(request, "new.html", status_of(error), proposal=proposal, **values)
+    if not form.fields.get("table", "").strip():
+        return RedirectResponse(study_path(name), 303)
+    log = cache_of(request).find(name).log
+    chosen = {"table": form.fields["table"], "column:value": form.fields.get("outcome", "")}
+    table = await run_in_threadpool(lambda: TableForm.of(log.space, log.spec.outcome_names, chosen))
+    return render(request, "columns.html", table=table, name=name, controlled=False)
 
 
 @router.get("/studies/{name}")
@@ -373,10 +393,29 @@ def _objective(choice: ObjectiveChoice, snapshot: Snapshot) -> dict[str, Any]:
     return {"choice": choice, "objectives": OBJECTIVES, "distances": DISTANCES, "slider_max": SLIDER_MAX}
 
 
+def _rows(form: Form) -> int:
+    """How many variables a submitted form has room for."""
+    places = [name.partition(":")[0] for name in form.fields if name.endswith(":name")]
+    return max([NEW_STUDY_VARIABLES, *(int(place) + 1 for place in places if place.isdigit() and len(place) < 4)])
+
+
+def _proposal(form: Form) -> Proposal:
+    """Propose variables for the table of a form."""
+    lines = read_csv(form.fields.get("table", "").removeprefix("\ufeff"))
+    if not lines:
+        raise InvalidInput("choose a file or paste a table: a line of headers, and a line for each trial")
+    contexts = [name.strip() for name in form.fields.get("contexts", "").split(",") if name.strip()]
+    try:
+        return Proposal.of(lines, contexts, form.fields.get("outcome", "").strip() or None)
+    except InvalidInput as error:
+        what = {CALL.format(name): name for name in ("outcome", "contexts")}
+        raise error.at(what.get(error.where, "table")) from None
+
+
 def _created(cache: StudyCache, form: Form) -> str:
     """Create a study from a spec as text, or from the fields of the form, and return its name."""
     text = form.fields.get("spec", "")
-    spec = Spec.from_toml(text, "spec") if text.strip() else Spec(draft_spec(form.fields, NEW_STUDY_VARIABLES), "study")
+    spec = Spec.from_toml(text, "spec") if text.strip() else Spec(draft_spec(form.fields, _rows(form)), "study")
     name = spec.name or ""
     require_name(name)
     require(find_study(cache.database, name) is None, "name", "be new in this database", name)

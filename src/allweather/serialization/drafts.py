@@ -18,7 +18,8 @@ OBJECTIVES: dict[str, Any] = {
     "worst": "worst-case",
 }
 """Objectives that are offered, by a short name."""
-KINDS = ("real", "integer", "choice")
+KINDS = ("real", "log", "integer", "choice")
+"""Types of variables: `log` is a real number on a logarithmic scale."""
 
 
 def draft_spec(entered: Mapping[str, str], rows: int) -> dict[str, Any]:
@@ -27,7 +28,7 @@ def draft_spec(entered: Mapping[str, str], rows: int) -> dict[str, Any]:
     Args:
         entered: text by field: `name`, `direction`, `objective` (one of `OBJECTIVES`), and for the variable in row i
             `i:name`, `i:role` (`decision` or `context`), `i:kind`, `i:lower`, `i:upper`, `i:options` (separated by
-            commas) and `i:unit`.
+            commas, or by semicolons) and `i:unit`.
         rows: of variables, of which some may be empty.
 
     Example:
@@ -113,14 +114,43 @@ def _toml(value: Any) -> str:
 def _variable(name: str, cells: Mapping[str, str]) -> dict[str, Any]:
     kind, unit = cells["kind"] or "real", {"unit": cells["unit"]} if cells["unit"] else {}
     require(kind in KINDS, f"type of {name}", f"be one of {', '.join(KINDS)}", kind)
-    table: dict[str, Any] = {} if kind == "real" else {"type": kind}
+    table: dict[str, Any] = {} if kind == "real" else {"log": True} if kind == "log" else {"type": kind}
     if kind == "choice":
-        options = [each.strip() for each in cells["options"].split(",") if each.strip()]
+        options = [each.strip() for each in _split(cells["options"]) if each.strip()]
         require(len(options) > 1, f"options of {name}", "be at least two, separated by commas", cells["options"])
         table, unit = {"options": options}, {}
     else:
         table |= {end: _bound(cells[end], f"{end} bound of {name}", kind) for end in ("lower", "upper")}
     return {**table, **unit, **({"context": True} if cells["role"] == "context" else {})}
+
+
+def _split(options: str) -> list[str]:
+    return options.split(";" if ";" in options else ",")
+
+
+def drafted(proposal: Proposal) -> dict[str, str]:
+    """Return the fields of `draft_spec` for the space that is proposed for a table, as text.
+
+    Args:
+        proposal: of the table.
+
+    Example:
+        >>> days = [(0.5, "oak"), (2.5, "ash"), (1, "oak"), (2, "ash")]
+        >>> rows = [{"order": order, "wood": wood, "profit": 1} for order, wood in days]
+        >>> drafted(Proposal.of(rows, ["wood"], "profit"))
+        {'0:name': 'order', '0:kind': 'real', '0:role': 'decision', '0:lower': '0.5', '0:upper': '2.5', '0:unit': '',
+        '1:name': 'wood', '1:kind': 'choice', '1:role': 'context', '1:options': 'oak; ash'}
+    """
+    found: dict[str, str] = {}
+    for place, (name, table) in enumerate(proposal_tables(proposal).items()):
+        kind = "choice" if "options" in table else "log" if table.get("log") else table.get("type", "real")
+        row = {"name": name, "kind": kind, "role": "context" if table.get("context") else "decision"}
+        if kind == "choice":
+            row["options"] = "; ".join(map(str, table["options"]))
+        else:
+            row |= {"lower": f"{table['lower']:.15g}", "upper": f"{table['upper']:.15g}", "unit": table.get("unit", "")}
+        found |= {f"{place}:{key}": text for key, text in row.items()}
+    return found
 
 
 def _bound(text: str, where: str, kind: str) -> float:
