@@ -587,7 +587,7 @@ def test_trials_can_be_added_to_another_study():
     again = aw.Study(SPACE_OF_ADDING, seed=1)
     again.add(trials)
     again.add(trials.iloc[0])
-    again.add(trials.reset_index())
+    again.add(trials.reset_index(), again=True)
     assert again.trials()["value"].tolist() == [1.0, 2.0, 1.0, 1.0, 2.0]
     study.ask()
     with pytest.raises(aw.InvalidInput, match=r"row 3, column 'state'` must be of a complete trial.*got 'pending'"):

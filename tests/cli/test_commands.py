@@ -338,7 +338,7 @@ def test_the_demo_resumes_and_does_without_figures(terminal, folder, monkeypatch
     assert "A figure and a report need matplotlib: pip install" in said
     assert "allweather dashboard --storage sqlite:///demo-output/newsvendor.db" in said
     before = aw.Study.load("sqlite:///demo-output/newsvendor.db", "stall").trials()
-    terminal("demo", "--days", 4)
+    assert terminal("demo", "--days", 4, "--json").document["folder"] == "demo-output"
     after = aw.Study.load("sqlite:///demo-output/newsvendor.db", "stall").trials()
     assert len(after) == 4
     assert after[:3].equals(before)
@@ -403,7 +403,7 @@ def test_lists_for_scripts(terminal):
 
 def test_every_command_has_an_example_and_speaks_to_scripts(terminal):
     commands = typer.main.get_command(app).commands
-    assert len(commands) == 25
+    assert len(commands) == 26
     assert set(commands) == set(ORDER)
     for name in commands:
         said = terminal(name, "--help").out

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 
 from allweather.cli.app import app
+from allweather.cli.options import JsonOption, SharedOptions
 
 MAX_WIDTH = 110
 """Columns of text that reads well."""
@@ -18,6 +19,7 @@ MAX_WIDTH = 110
 def demo(
     days: Annotated[int, typer.Option(min=2, max=400, help="days that the stall learns from")] = 40,
     output: Annotated[Path, typer.Option(help="folder for the study, the figure and the report")] = Path("demo-output"),
+    as_json: JsonOption = False,
 ) -> None:
     """Run a stall that must order before it knows the demand: progress, the recommended order, a figure and a report.
 
@@ -25,4 +27,6 @@ def demo(
     """
     from allweather.cli.newsvendor import tell  # here, since it needs torch
 
-    tell(Console(width=min(Console().width, MAX_WIDTH)), output, days)
+    best = tell(Console(width=min(Console().width, MAX_WIDTH), quiet=as_json), output, days)
+    if as_json:
+        SharedOptions(None, None, as_json).print({**best.to_dict(), "folder": str(output)}, lambda: None)

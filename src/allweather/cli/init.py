@@ -117,8 +117,8 @@ def _print_proposal(proposal: Proposal, file: Path, steps: list[str]) -> None:
     if not any(isinstance(each.variable, Context) for each in proposal.columns):
         print_line("No column is a context: name those that you do not control with --context")
     print_line(f"Proposed in {file}. Edit it as you like, then:")
-    for each in steps:
-        print_line(f"  {each}")
+    for step in steps:
+        print_line(f"  {step}")
 
 
 def interactive() -> bool:

@@ -8,6 +8,7 @@ together, and looks for the order that still earns well when next month's demand
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -45,9 +46,9 @@ class Truth:
         """Mean profit a day when demand shifts against the order, by `SHIFT` in total variation."""
         return float(aw.worst_case(profit(order, self.demand), self.weights, aw.TotalVariation(SHIFT)).value)
 
-    def best(self, earns: object) -> float:
+    def best(self, earns: Callable[[float], float]) -> float:
         """The order that earns most."""
-        return float(max(self.orders, key=earns))  # type: ignore[arg-type]
+        return float(max(self.orders.tolist(), key=earns))
 
 
 def run(console: Console, folder: Path, count: int) -> aw.Study:
@@ -67,12 +68,13 @@ def run(console: Console, folder: Path, count: int) -> aw.Study:
     with progress:
         days = progress.add_task("", total=count)
         before = study.trials()
+        asked = before["order"].tolist()
         for day in range(count):
-            demand, luck = float(LAW.rvs(random_state=rng).clip(0, 1)), rng.standard_normal()
+            demand, luck = float(np.clip(LAW.rvs(random_state=rng), 0, 1)), rng.standard_normal()
             if day < len(before) and before.loc[day, "state"] == "complete":
                 progress.update(days, advance=1, description="known from an earlier run")
                 continue
-            order = float(before.loc[day, "order"] if day < len(before) else study.ask().decision["order"])
+            order = float(asked[day] if day < len(asked) else study.ask().decision["order"])
             earned = float(profit(order, demand)) + 0.02 * luck
             study.tell(day, earned, context={"demand": demand})
             today = f"ordered {order:.3f}, demand {demand:.3f}, earned {earned:+.3f}"
@@ -80,13 +82,16 @@ def run(console: Console, folder: Path, count: int) -> aw.Study:
     return study
 
 
-def tell(console: Console, folder: Path, count: int) -> None:
+def tell(console: Console, folder: Path, count: int) -> aw.Recommendation:
     """Run the study, say what it found, and draw it.
 
     Args:
         console: that the story is printed on.
         folder: for the database, the figure and the report.
         count: how many days.
+
+    Returns:
+        What the stall is recommended to order.
     """
     console.print("A stall orders each morning and sees the demand each evening. It does not know the law of demand.")
     started = time.perf_counter()
@@ -120,12 +125,13 @@ def tell(console: Console, folder: Path, count: int) -> None:
         import plotly
     except ImportError as missing:
         console.print(f"A figure and a report need {missing.name}:\n  {install_command('plots')}", soft_wrap=True)
-        return
+        return robust
     _ = jinja2, plotly
     matplotlib.use("agg")
     console.print(f"The figure is [bold]{draw(study, robust, truth, folder / 'newsvendor.png')}[/].")
     report = aw.plots.write_report(study, folder / "report.html")
     console.print(f"The report, to open in a browser or to send to a colleague, is [bold]{report}[/].")
+    return robust
 
 
 def draw(study: aw.Study, robust: aw.Recommendation, truth: Truth, path: Path) -> Path:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from allweather.cli.app import app, console, error_console
 from allweather.cli.options import Output, with_json_option
@@ -132,9 +134,25 @@ def _reproduced(found: Reproduction) -> None:
 
 
 def _tabulate(found: pd.DataFrame) -> None:
-    table = Table()
-    for column in found.columns:
-        table.add_column(str(column).replace("_", " "), overflow="fold")
-    for row in found.itertuples(index=False):
-        table.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row))
-    console.print(table)
+    """Print a table where it fits the width, else the cells of each row below its names."""
+    columns = [str(column).replace("_", " ") for column in found.columns]
+    rows = [
+        [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row]
+        for row in found.itertuples(index=False)
+    ]
+    widths = [max(map(len, each)) for each in zip(columns, *rows, strict=True)]
+    if sum(widths) + 3 * len(widths) + 1 <= console.width:
+        table = Table(*columns)
+        for row in rows:
+            table.add_row(*map(Text, row))
+        console.print(table)
+        return
+    texts = [each for each in found.columns if found[each].dtype.kind not in "iuf"]
+    for place, row in enumerate(rows):
+        cells = dict(zip(found.columns, row, strict=True))
+        name = ", ".join(cells[each] for each in texts) or f"row {place + 1}"
+        numbers = ", ".join(
+            f"{column} {cells[each]}" for column, each in zip(columns, found.columns, strict=True) if each not in texts
+        )
+        console.print(Text(name, style="bold"))
+        console.print(Padding(Text(numbers), (0, 0, 0, 2)))
