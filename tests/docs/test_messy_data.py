@@ -24,8 +24,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def shape(text: str) -> list[str]:
-    """Lines without numbers and without tables, whose rows are in the order of numbers."""
-    lines = [line for line in text.splitlines() if line.strip() and line[0] not in "┏┃┡│└"]
+    """Lines without numbers, without what intervals assume, and without tables, whose rows are in the order of numbers."""
+    lines = [line.partition(". Interval")[0] for line in text.splitlines() if line.strip() and line[0] not in "┏┃┡│└"]
     return [" ".join(re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "#", line).split()) for line in lines]
 
 
