@@ -1,11 +1,14 @@
 """The campaign behind the defaults of control sets, in miniature."""
 
+from dataclasses import replace
+
 from benchmarks import control_defaults
 from benchmarks.control_defaults import CHOSEN, REFERENCE, by_candidate, by_problem, campaign, main
 from benchmarks.paired import PairedRun
 
 import allweather as aw
 from allweather.methods.composition import Composition
+from allweather.surrogates.gp.priors import PUBLISHED
 
 SETTING = "hartmann3-subsets, expensive"
 
@@ -37,19 +40,23 @@ def test_ratios_by_candidate_and_problem():
     assert row[2] == "0.25 (0.00)"
 
 
-SPACE = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1)).controlling(["a"])
+SPACE_OF_SETS = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1))
+SPACE = SPACE_OF_SETS.controlling(["a"])
 
 
 def test_what_was_chosen_is_the_default():
     found, chosen = Composition().on(SPACE, 1, controlled=True), control_defaults.CANDIDATES[CHOSEN]
     assert repr(found.objective) == repr(chosen.objective)
     assert repr(found.context) == repr(chosen.context)
-    assert found.acquisition == chosen.acquisition
-    assert repr(found.surrogate) == repr(chosen.surrogate.over_columns())
+    wanted = {"value": aw.Maximize()}
+    study = aw.Study(SPACE_OF_SETS, outcomes=wanted, control=aw.Control({"a": 0.1, ("a", "b"): 1.0}))
+    assert study._engine.acquisition == chosen.acquisition
+    # The priors were chosen since, by `default_choice`.
+    assert repr(replace(found.surrogate, priors=PUBLISHED)) == repr(chosen.surrogate.over_columns())
 
 
 def test_goals_and_methods_are_respected():
     found = Composition(goal="recommendation").on(SPACE, 1, controlled=True)
-    assert found.acquisition == aw.ObjectiveUCB(2.0)
+    assert found.acquisition == aw.ObjectiveUCB(1.0)
     by_name = aw.method("etc-ada").on(SPACE, 1, controlled=True)
     assert (by_name.acquisition, by_name.surrogate.kernel) == (aw.UCB(2.0), "rbf")
