@@ -24,8 +24,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def shape(text: str) -> list[str]:
-    """Lines without numbers, without what intervals assume, and without tables, whose rows are in the order of numbers."""
-    lines = [line.partition(". Interval")[0] for line in text.splitlines() if line.strip() and line[0] not in "┏┃┡│└"]
+    """Lines without numbers, without what intervals assume, and without tables, which are in the order of numbers."""
+    told = [line for line in text.splitlines() if line.strip() and line[0] not in "┏┃┡│└"]
+    lines = [line.partition(". Interval")[0] for line in told]
     return [" ".join(re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "#", line).split()) for line in lines]
 
 
