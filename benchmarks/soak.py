@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.soak_attacks import ATTACKS
@@ -49,7 +49,7 @@ SHARED, SOLO = 400, 24
 PAUSES, SOLO_PAUSE = (0, 0, 0, 20), 4.0
 """Seconds of which workers choose after a trial, and the longest of the single worker, whose decisions are all computed
 a second time."""
-KILLS, RESTART, REFUSED = 20, 240.0, 3
+KILLS, RESTART, REFUSED = 30, 240.0, 3
 """Kills in a minute, seconds between restarts of the page, and the exit code of a worker that was refused because
 others were writing for too long."""
 LEASE, SUSPENDED, SUSPENSION_EVERY = 5.0, 8.0, 10.0
@@ -125,7 +125,7 @@ class Workers:
         Every fifth time it is the last one, which is the only worker of its studies.
         """
         due = int(KILLS * (time.time() - self.began) / 60) - len(self.kills)
-        for _ in range(min(due // 2, 3)):
+        for _ in range(min(due // 2, 6)):
             among = self.source.randrange(1, len(self.jobs))
             place = len(self.jobs) - 1 if self.source.random() < 0.2 else among
             for _ in range(2):
@@ -227,7 +227,8 @@ def soak(name, url, folder, minutes, workers, seed=0):
         crowd.follow()
         attacks.follow()
         memory["page"].append(megabytes(steady.process))
-        memory["worker"].append(megabytes(crowd.running[0]))
+        with suppress(OSError):  # one that was refused has ended, and is begun again
+            memory["worker"].append(megabytes(crowd.running[0]))
         for each in (page, steady):
             each.follow()
         if time.time() > pause and page.ready:
