@@ -99,6 +99,7 @@ SURROGATES: dict[str, Callable[[], Any]] = {
     "GP rbf": lambda: aw.GP("rbf"),
     "GP matern": lambda: aw.GP("matern"),
     "transformed outcomes": lambda: aw.GP("matern", outputscale="fit", transform="auto"),
+    "kernel average": aw.KernelAverage,
     "BoTorch model": lambda: unfitted,
 }
 CONTEXTS = (
@@ -118,6 +119,7 @@ ACQUISITIONS: dict[str, Callable[[], aw.Acquisition]] = {
     "FourierThompson": lambda: aw.FourierThompson(64),
     "ExpectedImprovement": lambda: aw.ExpectedImprovement(4, 16),
     "KnowledgeGradient": lambda: aw.KnowledgeGradient(nodes=3),
+    "OnlineKnowledgeGradient": aw.OnlineKnowledgeGradient,
     "Random": aw.Random,
     "MARS": lambda: aw.MARS(0.2, 4),
     "own acquisition": Greedy,
