@@ -1,8 +1,10 @@
 import random
 import re
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+import joblib
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ import torch
 from tests.storage.workers import FORK
 
 import allweather as aw
-from allweather.benchmark import Campaign, Judge, Measure, Run, execute, figure, optimum, paired, summary
+from allweather.benchmark import Campaign, Judge, Measure, Run, execute, figure, latex, optimum, paired, summary
 from allweather.problems import problem
 
 SMALL = Campaign(["newsvendor"], ["erbo", "random"], [0, 1], 3, simple_every=2)
@@ -120,3 +122,57 @@ def test_measures_under_what_the_learner_is_told():
     assert judge.best == pytest.approx(values.max().item())
     with pytest.raises(aw.InvalidInput, match="tells the learner"):
         Judge.of(problem("newsvendor"), measure)
+
+
+@dataclass(frozen=True)
+class Gutsy(aw.UCB):
+    width: float = 4.0
+
+
+def test_a_part_of_ones_own_takes_the_place_of_the_methods():
+    methods = {
+        "mine": {"method": "sbo-kde", "samples": 64, "acquisition": Gutsy()},
+        "usual": ("sbo-kde", {"samples": 64}),
+    }
+    mine, usual = Campaign(["newsvendor"], methods, [0], 1).runs()
+    chosen = [run.build_study(run.build_problem()).spec.composition for run in (mine, usual)]
+    assert chosen[0].acquisition == Gutsy()
+    assert chosen[1].acquisition != Gutsy()
+    assert repr(chosen[0].context) == repr(chosen[1].context)
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ({"method": "sbo-kde", "acquisition": 3}, "'mine': `Study\\(acquisition=...\\)` must be an acquisition"),
+        ({"method": "sbo-kde", "speed": 3}, "'mine': .* has no such setting"),
+        ({"acquisition": Gutsy()}, "'mine'` must name the method"),
+        (("sbo", {}), "'mine': .* knows no 'sbo'"),
+    ],
+)
+def test_methods_are_checked_before_any_run(method, said, monkeypatch):
+    monkeypatch.setattr(joblib, "Parallel", None)
+    with pytest.raises(aw.InvalidInput, match=said):
+        Campaign(["newsvendor"], {"mine": method}, [0], 1).execute(workers=2, progress=False)
+
+
+def test_what_cannot_be_sent_to_workers_is_named():
+    campaign = Campaign(["newsvendor"], {"mine": {"method": "sbo-kde", "acquisition": Holding()}}, [0], 1)
+    campaign.check()
+    with pytest.raises(aw.InvalidInput, match="'mine'` cannot be sent to workers"):
+        campaign.check(workers=2)
+
+
+class Holding(aw.UCB):
+    def __reduce__(self):
+        raise TypeError("it holds a lock")
+
+
+def test_a_table_for_a_paper():
+    rows = [
+        ("a_b", "mean", name, seed, 1, mean + seed, 0.1) for name, mean in (("x", 2.0), ("y", 9.0)) for seed in (0, 1)
+    ]
+    table = pd.DataFrame(rows, columns=["problem", "measure", "method", "seed", "step", "cumulative", "seconds"])
+    lines = latex(table).splitlines()
+    assert lines[2] == "method & a\\_b \\\\"
+    assert lines[4:6] == ["x & $\\mathbf{2.50 \\pm 0.50}$ \\\\", "y & $9.50 \\pm 0.50$ \\\\"]

@@ -167,7 +167,12 @@ def test_tokens_with_names(url, tmp_path):
         assert (refused.status_code, refused.json()["detail"]) == (403, "this token may only read")
         assert client.post(f"{root}/trials/1/correct", json={"values": [2]}, headers=ada).status_code == 200
         assert client.post("/login", data={"token": BOB}).status_code == 303
+        assert "New study" not in client.get("/").text
+        for offered in ("Ask for the next trial", "Add past data", "Change the study"):
+            assert offered not in client.get("/studies/kiosk").text
         page = client.get("/studies/kiosk/trials/1")
+        assert "Correct the result" not in page.text
+        assert "Withdraw" not in page.text
         assert "<td>ada</td>" in page.text
         upper = {"variables": {"order": {"upper": 120}}}
         assert client.patch(root, json=upper, headers=ada).json()["changes"]

@@ -49,6 +49,40 @@ def test_gains_and_warnings_are_said_where_there_are_some():
     assert str(some(warning="the model predicts badly")).endswith("Warning: the model predicts badly")
 
 
+def test_a_shift_is_that_of_the_study_where_its_radius_is_known():
+    curve = pd.DataFrame({"radius": [0.0, 0.1, 1.0], "value": [2.0, 1.9, 1.5]})
+    assert "falls to 1.9 when contexts shift by 0.1 in KL" in str(some(curve=curve))
+    assert "when contexts shift by 1 in total variation" in str(some(distance="TotalVariation"))
+    certain = pd.DataFrame({"believed": [1.0], "worst": [1.0]})
+    assert "shift" not in str(some(worst=certain))
+    study = aw.Study(aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1)), objective=aw.DRO(aw.KL(0.037)), seed=1)
+    study.add([{"order": o / 6, "demand": (o % 3) / 2, "value": -abs(o - 2)} for o in range(7)])
+    best = study.recommend()
+    (own,) = best.curve["value"][best.curve["radius"] == 0.037]
+    assert f"falls to {own:.4g} when contexts shift by 0.037 in KL" in str(best)
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"), [(1.9e-15, "less than 0.001"), (0.0, "less than 0.001"), (0.02, "0.02"), (None, "")]
+)
+def test_a_gain_that_is_small_is_said_to_be_less_than_a_number(gain, said):
+    assert some(expected_gain=gain).gain_text == said
+
+
+def test_every_outcome_with_its_limit_margin_and_probability_in_the_same_words_everywhere():
+    rows = [
+        {"outcome": "gain", "wanted": "maximize the mean of gain", "margin": math.nan, "probability": math.nan},
+        {"outcome": "purity", "wanted": "purity at least 0.9", "margin": 0.0625, "probability": 0.9991},
+    ]
+    outcomes = pd.DataFrame([{**row, "value": 1.0, "low": 0.5, "high": 1.5} for row in rows])
+    best = some(outcomes=outcomes, feasible=0.9991)
+    first, second, both = best.outcome_texts
+    assert first == "maximize the mean of gain: 1 (90% credible 0.5 to 1.5)"
+    assert second.endswith(", margin 0.0625, holds with probability over 99%")
+    assert both == "all limits hold with probability over 99%"
+    assert f"{first}; {second}; {both}; the mean of gain falls to" in str(best)
+
+
 def test_an_objective_without_a_value():
     assert "the objective's target is not reached" in str(some(value=-math.inf))
 

@@ -497,7 +497,10 @@ class TestSimulator:
     ("words", "said"),
     [
         ({"space": aw.Space(speed=aw.Real(0, 1))}, r"AllweatherNode\(space=...\)` must hold contexts only"),
-        ({"space": aw.Space(wood=aw.Context(aw.Choice("oak", "ash")))}, "numeric contexts, as metrics are"),
+        (
+            {"space": aw.Space(wood=aw.Context(aw.Choice("oak", "ash")))},
+            r"numeric contexts, as metrics are.*number the options, Choice\(0, 1\)",
+        ),
         ({"objective": "dro"}, "be an objective"),
         ({"method": "ucb-cvs"}, r"AllweatherNode\(method=...\)` must not require control sets"),
         ({"simulator": ("grip",)}, r"AllweatherNode\(simulator=...\)` must choose all contexts"),

@@ -79,7 +79,7 @@ def test_what_is_left_to_gain_in_words():
     best = stall().recommend()
     said = " ".join(reasons(stall()).sentences)
     assert f"better by more than {best.possible_gain:.4g}, with 95% probability" in said
-    assert f"one more trial gains {best.expected_gain:.4g} on average" in said
+    assert f"one more trial gains {best.gain_text} on average" in said
     assert "Warning" not in said
     unreached = reasons(stall(), aw.RobustSatisficing(99.0, aw.TotalVariation(0.1)))
     assert "95% probability" not in " ".join(unreached.sentences)
@@ -141,3 +141,38 @@ def test_nothing_to_report():
         report_html(aw.Study(aw.Space(order=aw.Real(0, 1))))
     with pytest.raises(aw.InvalidInput, match=r"write_report\(path=...\)` must end in .html"):
         write_report(stall(), "report.pdf")
+
+
+@cache
+def oven():
+    study = aw.Study(
+        aw.Space(heat=aw.Real(0, 1)),
+        outcomes={"gain": aw.Maximize(), "purity": aw.AtLeast(0.3, probability=0.9)},
+        seed=1,
+    )
+    study.add([{"heat": h / 6, "gain": h / 6, "purity": 1 - h / 6} for h in range(7)])
+    return study
+
+
+def test_a_report_is_about_every_outcome(capsys):
+    study = oven()
+    text, best = report_html(study, static=True, progress=True), study.recommend()
+    for said in best.outcome_texts:
+        assert f"<li>{said[0].upper()}{said[1:]}.</li>" in text
+    assert "Wanted: maximize the mean of gain; purity at least 0.3 with probability 0.9." in text
+    for name in ("gain", "purity"):
+        assert f"Check of the model of {name}" in text
+    assert "report:" in capsys.readouterr().err
+
+
+def test_checks_of_each_outcome():
+    first, other = (aw.plots.check(oven(), outcome=name) for name in ("gain", "purity"))
+    assert first.title == aw.plots.check(oven()).title == "Check of the model of gain"
+    assert sorted(other.panels[0].marks[1].x) == pytest.approx([1 - h / 6 for h in range(6, -1, -1)])
+    with pytest.raises(aw.InvalidInput, match="be one of"):
+        aw.plots.check(oven(), outcome="waste")
+
+
+def test_progress_of_several_outcomes_looks_at_fewer_past_recommendations():
+    objective = aw.plots.progress(oven()).panels[1]
+    assert len(objective.marks[0].x) == 6

@@ -85,3 +85,20 @@ def test_a_file_as_people_have_it(tmp_path):
     assert study.tell(late, 3.0, context={"demand": 0.5}).state == "complete"
     with pytest.raises(aw.InvalidInput, match="row 1, column 'demand'"):
         study.add([{"order": 0.1, "demand": None, "value": 3.0}], blank="pending")
+
+
+def test_a_failed_trial_gets_the_context_of_its_occasion():
+    study = aw.Study(aw.Space(order=aw.Real(0, 1), demand=aw.Context(0, 1)), seed=1)
+    failed, other = study.ask(2, same_context=True)
+    study.tell(failed, failed=True, reason="the pump broke")
+    study.tell(other, 1.0, context={"demand": 0.25})
+    after = study.trial(failed.number)
+    assert (after.state, after.context, after.reason) == ("failed", {"demand": 0.25}, "the pump broke")
+
+
+def test_reasons_are_texts_of_failures():
+    study = aw.Study(aw.Space(order=aw.Real(0, 1)), seed=1)
+    trial = study.ask()
+    for words in ({"value": 1.0, "reason": "none"}, {"failed": True, "reason": 3}):
+        with pytest.raises(aw.InvalidInput, match=r"Study.tell\(reason=...\)"):
+            study.tell(trial, **words)

@@ -7,6 +7,7 @@ from allweather import InvalidInput
 from allweather.surrogates import Hyperparameters
 from allweather.trials import Trial, outcomes, plain
 from allweather.trials.reported_values import MAX_OUTCOME
+from allweather.trials.results import Result
 
 PLANNED = Trial(3, {"order": 0.3})
 
@@ -134,3 +135,18 @@ def test_an_outcome_that_is_not_finite_points_to_failed():
 def test_text_is_no_outcome(value):
     with pytest.raises(InvalidInput, match="be a number"):
         outcomes(value)
+
+
+def test_a_trial_prints_on_one_line():
+    done = Trial(3, {"order": 0.25}).told({"demand": 0.5}, (1.5,))
+    assert str(done) == "trial 3 (complete): order = 0.25; context demand = 0.5; outcome 1.5"
+    failed = PLANNED.told(failed=True, reason="the pump broke")
+    assert str(failed) == "trial 3 (failed): order = 0.3; the pump broke"
+    assert failed.told(reason="").reason == "the pump broke"
+    several = Trial(
+        3,
+        {"order": 0.3},
+        results={"gain": Result((1.5,), fitted=Hyperparameters((0.3, 0.4), 1.0, 0.01, 0.0)), "waste": Result()},
+    )
+    assert str(several) == "trial 3 (pending): order = 0.3; outcome gain 1.5"
+    assert "lengthscales" not in repr(several)

@@ -1,6 +1,7 @@
 """Benchmarks: runs of methods on problems, parallel and resumable, with summaries and figures."""
 
 from allweather.benchmark.campaign import Campaign
+from allweather.benchmark.latex import latex
 from allweather.benchmark.regret import Judge, Measure, SubsetJudge, optimum
 from allweather.benchmark.regret_figure import figure, figure_by_cost
 from allweather.benchmark.reproduce import Reproduction, reproduce, reproducible
@@ -19,6 +20,7 @@ __all__ = [
     "execute",
     "figure",
     "figure_by_cost",
+    "latex",
     "optimum",
     "paired",
     "reproduce",

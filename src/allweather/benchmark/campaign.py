@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from allweather.benchmark.regret import Measure
 from allweather.benchmark.run import Run
 from allweather.benchmark.runner import execute, prepare
+from allweather.errors import InvalidInput, require
 
+Chosen = tuple[str, Mapping[str, Any]] | Mapping[str, Any]
+"""A method with its settings, or a mapping with its name as `method`, settings, and parts in place of its own."""
 ORDER = ["problem", "method", "measure", "seed", "step"]
 """Columns that the rows of a table are sorted by, where it has them."""
 
@@ -25,7 +29,8 @@ ORDER = ["problem", "method", "measure", "seed", "step"]
 class Campaign:
     """All combinations of problems, methods and seeds; with control sets a run ends when its budget is spent.
 
-    Methods and problems are names, or names with settings: `{"wdrbo, wide": ("wdrbo", {"radius": 0.5})}`.
+    Methods and problems are names, or names with settings: `{"wdrbo, wide": ("wdrbo", {"radius": 0.5})}`. A method may
+    have parts of your own: `{"mine": {"method": "sbo-kde", "acquisition": Gutsy()}}`.
 
     Example:
         >>> [run.key for run in Campaign(["newsvendor"], ["erbo", "random"], [0], 3).runs()]
@@ -33,7 +38,7 @@ class Campaign:
     """
 
     problems: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]]
-    methods: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]]
+    methods: Sequence[str] | Mapping[str, Chosen]
     seeds: Sequence[int]
     iterations: int | None = None
     """Steps after the free initial trials; with control sets a limit, or None for as many as the budget allows."""
@@ -83,6 +88,31 @@ class Campaign:
             for seed, (group, (name, options)), (label, (how, settings)) in chosen
         ]
 
+    def check(self, workers: int = 1) -> None:
+        """Build the study of each method, on the first problem, and refuse what workers could not carry out.
+
+        Args:
+            workers: as in `execute`; where there are several, runs must be such that they can be sent.
+
+        Raises:
+            InvalidInput: if a method is unknown, its parts do not go together, or it cannot be sent to workers.
+
+        Example:
+            >>> Campaign(["newsvendor"], {"mine": {"method": "sbo-kde", "acquisition": "greedy"}}, [0], 3).check()
+            Traceback (most recent call last):
+            allweather.errors.InvalidInput: Campaign(methods=...) 'mine': `Study(acquisition=...)` must be an
+            acquisition such as UCB(1.5), got 'greedy'
+        """
+        runs = {run.labels["method"]: run for run in reversed(self.runs())}
+        for label, run in reversed(runs.items()):
+            where = f"Campaign(methods=...) {label!r}"
+            try:
+                run.build_study(run.build_problem())
+            except InvalidInput as error:
+                raise error.within(where) from None
+            if workers != 1:
+                _require_sendable(run, where)
+
     def execute(self, workers: int = 1, progress: bool = True) -> pd.DataFrame:
         """Execute all runs with joblib, and return their results.
 
@@ -94,6 +124,7 @@ class Campaign:
             One row per step of every run.
         """
         runs = self.runs()
+        self.check(workers)
         if self.folder is not None:
             for run in {run.optimum_key: run for run in runs}.values():
                 prepare(run, self.folder)
@@ -104,10 +135,28 @@ class Campaign:
         return table.sort_values([name for name in ORDER if name in table], ignore_index=True)
 
 
-def _settings(
-    chosen: Sequence[str] | Mapping[str, tuple[str, Mapping[str, Any]]],
-) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    return dict(chosen) if isinstance(chosen, Mapping) else {name: (name, {}) for name in chosen}
+def _settings(chosen: Sequence[str] | Mapping[str, Chosen]) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    if not isinstance(chosen, Mapping):
+        return {name: (name, {}) for name in chosen}
+    return {label: _named(label, each) for label, each in chosen.items()}
+
+
+def _named(label: str, chosen: Chosen) -> tuple[str, Mapping[str, Any]]:
+    if not isinstance(chosen, Mapping):
+        name, settings = chosen
+        return name, settings
+    where = f"Campaign(methods=...) {label!r}"
+    require("method" in chosen, where, "name the method whose parts are replaced as `method`", dict(chosen))
+    return chosen["method"], {name: each for name, each in chosen.items() if name != "method"}
+
+
+def _require_sendable(run: Run, where: str) -> None:
+    """Refuse a run that cannot be sent to another process."""
+    try:
+        pickle.dumps(joblib.wrap_non_picklable_objects(run))
+    except (TypeError, ValueError, AttributeError, pickle.PicklingError) as error:
+        remedy = "give the part by a class of a module that workers can import"
+        raise InvalidInput(f"cannot be sent to workers: {error}", where=where, remedy=remedy) from None
 
 
 def _with_progress(results: Iterable[pd.DataFrame], total: int) -> Iterable[pd.DataFrame]:

@@ -15,6 +15,9 @@ from allweather.methods.composition import Composition
 from allweather.problems import Problem, SubsetProblem, problem
 from allweather.study import Study
 
+PARTS = ("context", "objective", "acquisition", "surrogate")
+"""Parts of a method that a run may replace."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -30,7 +33,7 @@ class Run:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of the problem."""
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of the method, of which some may be `FromProblem`."""
+    """Settings of the method, and parts in place of its own (`PARTS`); some may be `FromProblem`."""
     measures: tuple[Measure, ...] = (Measure(),)
     """What regret is measured by; with control sets always the expectation."""
     simple_every: int = 0
@@ -77,7 +80,8 @@ class Run:
     def build_study(self, chosen: Problem) -> Study:
         """Return the study before its first trial, with what the problem tells the learner."""
         settings = {name: resolved(setting, chosen) for name, setting in self.settings.items()}
-        composition: Composition = method(self.method, **settings)
+        parts = {name: settings.pop(name) for name in PARTS if name in settings}
+        composition: Composition = method(self.method, **settings).with_parts(**parts)
         if isinstance(chosen, SubsetProblem):
             return Study(
                 chosen.space,

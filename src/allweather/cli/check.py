@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.table import Table
 from rich.text import Text
 
@@ -18,14 +19,19 @@ if TYPE_CHECKING:
 
 @app.command()
 @with_study_options
-def check(shared: SharedOptions) -> None:
+def check(
+    shared: SharedOptions,
+    outcome: Annotated[
+        str | None, typer.Option(metavar="NAME", help="one of several outcomes; by default the first to improve")
+    ] = None,
+) -> None:
     """Check the model and the data: how well outcomes are predicted, which look wrong, how important variables are.
 
     Importance is the share of the model's variation that is lost without a variable; shares may sum to more than 100%.
 
     Example: allweather check
     """
-    found = shared.study().check()
+    found = shared.study().check(outcome)
     shared.print(found.to_dict(), lambda: _print_check(found, shared.again))
 
 

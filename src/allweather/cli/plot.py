@@ -65,7 +65,8 @@ def report(
     from allweather.plots import write_report
 
     study = (shared if name is None else replace(shared, study_name=name)).study()
-    target = write_report(study, output or Path(f"{_file_name(study.name)}.html"), static=static)
+    file = output or Path(f"{_file_name(study.name)}.html")
+    target = write_report(study, file, static=static, progress=not shared.as_json)
     shared.print({"file": str(target)}, lambda: print_line(f"Report written to {target}"))
 
 

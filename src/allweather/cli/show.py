@@ -53,7 +53,10 @@ def _print_study(log: StudyLog, trials: tuple[Trial, ...]) -> None:
     everything = log.history.trials
     states = Counter(trial.state for trial in everything)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items())) or "no trials yet"
-    print_line(f"{log.name}: {log.direction}, {counts}")
+    several = log.spec.outcome_names and not log.spec.code
+    print_line(f"{log.name}: {counts}" if several else f"{log.name}: {log.direction}, {counts}")
+    for wanted in log.spec.wanted_texts if several else ():
+        print_line(f"  {wanted}")
     for name, variable in log.space.variables.items():
         print_line(f"  {name}: {describe(variable)}")
     if not trials:

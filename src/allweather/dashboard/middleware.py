@@ -176,9 +176,7 @@ class SecurityMiddleware:
 
     def _authorize(self, request: Request, path: str) -> Response | None:
         """Return None if the user may do this."""
-        name = request.state.user
-        known = {each.name: each for each in self.config.users}.get(name)
-        if known is not None and known.read_only and request.method not in SAFE_METHODS and path != "/logout":
+        if self.config.reads_only(request.state.user) and request.method not in SAFE_METHODS and path != "/logout":
             return _reject(request, 403, "this token may only read")
         return None
 

@@ -22,6 +22,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from allweather._utils.formatting import brief, clean, tame
 from allweather.dashboard.errors import TITLES, NotFound
 from allweather.dashboard.studies import encode_segment
+from allweather.engine.recommendation import as_percent
 from allweather.storage import Journal, export_lines
 from allweather.trials.history import History
 
@@ -83,7 +84,7 @@ def _environment() -> Environment:
     loader = PackageLoader("allweather.dashboard")
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters |= {"brief": brief, "short": short, "ago": ago, "segment": encode_segment, "clean": clean}
-    environment.filters["reach"] = reach
+    environment.filters |= {"reach": reach, "percent": as_percent}
     return environment
 
 
@@ -111,6 +112,7 @@ def render(request: Request, template: str, status: int = 200, **values: Any) ->
         "form_token": state.sessions.form_token(session) if session else "",
         "token_required": state.config.guarded,
         "logged_in": session is not None,
+        "may_write": not state.config.reads_only(request.state.user),
     }
     return HTMLResponse(TEMPLATES.get_template(template).render(**shared, **values), status)
 

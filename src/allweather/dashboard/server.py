@@ -75,6 +75,14 @@ class ServerConfig:
     prefix: str = ""
     json_log: bool = False
 
+    def reads_only(self, user: str) -> bool:
+        """Return whether a user may change nothing.
+
+        Args:
+            user: the name of one with a token; empty where tokens have no names.
+        """
+        return any(each.read_only for each in self.users if each.name == user)
+
     def __post_init__(self) -> None:
         require(0 <= self.port <= 65535, "dashboard --port", "be between 0 and 65535", self.port)
         require_count(self.computations, "dashboard --computations", low=1)

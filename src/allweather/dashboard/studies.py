@@ -113,7 +113,10 @@ class Snapshot:
     @property
     def objective(self) -> str:
         """The study's objective, as text."""
-        return describe_objective(self.log.spec.fields) if self.has_contexts else CERTAIN
+        spec = self.log.spec
+        if spec.code:
+            return describe_objective(spec.fields)
+        return "; ".join(spec.wanted_texts) if self.has_contexts or spec.outcome_names else CERTAIN
 
     @property
     def why_not(self) -> str | None:

@@ -519,4 +519,7 @@ def _radii(distance: Distance) -> Tensor:
     top = 3 * distance.number or 1.0
     if isinstance(distance, TotalVariation):
         top = min(max(top, 1.0), 2.0)
-    return torch.linspace(0, top, 31, dtype=torch.float64)
+    radii = torch.linspace(0, top, 31, dtype=torch.float64)
+    own = distance.number
+    known = bool((radii - own).abs().min() <= 1e-12)
+    return radii if known else torch.cat([radii, radii.new_tensor([own])]).sort().values

@@ -12,6 +12,7 @@ from torch import Tensor
 from allweather._utils.formatting import plain
 from allweather._utils.tensors import as_tensor
 from allweather.errors import require
+from allweather.objectives.labels import distance_label
 from allweather.space.variables import Value
 
 if TYPE_CHECKING:
@@ -23,6 +24,13 @@ LEFT_OUT = ("feasible", "possible_gain", "expected_gain", *NOTES, "units", "rang
 """Fields that are left out where they say nothing."""
 WITH_CONTROL = ("control", "cost", "frontier")
 """Fields that say something only where there are control sets."""
+
+
+WEIGHTS = ("believed", "worst")
+"""Columns of `worst` that are no contexts."""
+SMALL_GAIN_DIGITS = 3
+"""Digits by which an expected gain may be smaller than the interval of the objective and still be a number."""
+ALL_LIMITS = "all limits hold with probability"
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,26 +161,46 @@ class Recommendation:
         after = {name: f" {unit}" for name, unit in self.units.items()}
         said = ", ".join(f"{name} = {_short(value)}{after.get(name, '')}" for name, value in self.decision.items())
         low, high = self.interval
-        found = f"objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g})"
-        if not math.isfinite(self.value):
-            found = "the objective's target is not reached"
-        radius = self.curve["radius"].iloc[-1]
-        shifted = f"{self.curve['value'].iloc[-1]:.4g} when contexts shift by {radius:.3g} in {self.distance}"
-        rises = self.curve["value"].iloc[-1] > self.curve["value"].iloc[0]
-        told = f"{said}: {found}, mean outcome {self.expected:.4g}, {'rises' if rises else 'falls'} to {shifted}"
+        if self.outcomes is not None:
+            found = "; ".join(self.outcome_texts)
+        elif not math.isfinite(self.value):
+            found = f"the objective's target is not reached, mean outcome {self.expected:.4g}"
+        else:
+            found = (
+                f"objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g}), mean outcome {self.expected:.4g}"
+            )
         further = "".join(f". {kind}: {note}" for kind, note in self.notes.items())
-        return told + self._outcomes() + self._left() + self._ranges() + further
+        return f"{said}: {found}" + self._shifted() + self._left() + self._ranges() + further
 
-    def _outcomes(self) -> str:
-        """What is known about the other outcomes."""
+    @property
+    def outcome_texts(self) -> list[str]:
+        """With several outcomes: what is wanted of each, and how far this decision meets it, in words."""
         if self.outcomes is None:
+            return []
+        rows = [outcome_text(row) for row in self.outcomes.to_dict("records")]
+        return rows if self.feasible is None else [*rows, f"{ALL_LIMITS} {as_percent(self.feasible)}"]
+
+    @property
+    def gain_text(self) -> str:
+        """What one more trial is expected to gain: a number, or less than one that is small; empty if not known."""
+        if self.expected_gain is None:
             return ""
-        parts = []
-        for row in self.outcomes.to_dict("records"):
-            share = row["probability"]
-            held = "" if math.isnan(share) else f", holds with {100 * share:.0f}% probability"
-            parts.append(f"{row['wanted']}: {row['value']:.4g} ({row['low']:.4g} to {row['high']:.4g}){held}")
-        return "; " + "; ".join(parts)
+        width = abs(self.interval[1] - self.interval[0])
+        scale = width if math.isfinite(width) and width > 0 else abs(self.expected)
+        least = 10.0 ** (math.floor(math.log10(scale)) - SMALL_GAIN_DIGITS) if scale > 0 else 0.0
+        return f"less than {least:g}" if self.expected_gain < least else f"{self.expected_gain:.2g}"
+
+    def _shifted(self) -> str:
+        """The mean outcome when contexts shift by the radius of the study, or the largest of the curve."""
+        if len(self.worst.columns) == len(WEIGHTS):  # there are no contexts
+            return ""
+        radii, values = self.curve["radius"].to_numpy(), self.curve["value"].to_numpy()
+        own = int(abs(radii - self.radius).argmin())
+        place = own if math.isclose(radii[own], self.radius, abs_tol=1e-12) else -1
+        verb = "rises to" if values[place] > values[0] else "falls to"
+        mean = "" if self.outcomes is None else f"; the mean of {self.outcomes['outcome'].iloc[0]}"
+        shift = f"when contexts shift by {radii[place]:.3g} in {distance_label(self.distance)}"
+        return f"{mean or ','} {verb} {values[place]:.4g} {shift}"
 
     def _ranges(self) -> str:
         if not self.ranges:
@@ -190,12 +218,41 @@ class Recommendation:
             return ""
         if not self.gain_known:
             return "; what is left to gain cannot be told yet"
-        more = "" if self.expected_gain is None else f", {self.expected_gain:.2g} expected of one more trial"
+        more = f", {self.gain_text} expected of one more trial" if self.gain_text else ""
         if self.outcomes is not None:
             return f"; {self.gain_meaning} than {self.possible_gain:.2g} (95%)"
         return f"; at most {self.possible_gain:.2g} better is possible (95%){more}"
 
     __repr__ = __str__
+
+
+def outcome_text(row: Mapping[Any, Any]) -> str:
+    """Return what is wanted of an outcome, and how far a decision meets it, in words.
+
+    Args:
+        row: of `Recommendation.outcomes`.
+
+    Example:
+        >>> row = {"wanted": "purity at least 0.95", "value": 0.962, "low": 0.951, "high": 0.971}
+        >>> outcome_text({**row, "margin": 0.012, "probability": 0.97})
+        'purity at least 0.95: 0.962 (90% credible 0.951 to 0.971), margin 0.012, holds with probability 97%'
+    """
+    found = f"{row['wanted']}: {row['value']:.4g} (90% credible {row['low']:.4g} to {row['high']:.4g})"
+    if math.isnan(row["probability"]):
+        return found
+    return f"{found}, margin {row['margin']:.3g}, holds with probability {as_percent(row['probability'])}"
+
+
+def as_percent(share: float) -> str:
+    """Return a probability in percent; one that is not certain is not rounded to 0% or 100%.
+
+    Example:
+        >>> as_percent(0.974), as_percent(0.9996), as_percent(1.0)
+        ('97%', 'over 99%', '100%')
+    """
+    if 0.995 <= share < 1:
+        return "over 99%"
+    return "under 1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"
 
 
 def checked_radii(radii: Sequence[float]) -> Tensor:

@@ -12,6 +12,7 @@ from allweather.distances import Distance
 from allweather.errors import is_number, require, require_number
 from allweather.objectives.base import Objective
 from allweather.objectives.expectation import Expectation
+from allweather.objectives.labels import objective_label, radius_label
 from allweather.objectives.probability import Probability
 from allweather.objectives.risk import VaR
 from allweather.surrogates import Surrogate
@@ -56,7 +57,7 @@ class Maximize(Outcome):
 
     Example:
         >>> Maximize().describe("yield")
-        'maximize the expectation of yield'
+        'maximize the mean of yield'
     """
 
     sign: ClassVar[int] = 1
@@ -78,7 +79,7 @@ class Maximize(Outcome):
     def describe(self, name: str) -> str:
         """Return the direction and the objective."""
         verb = "maximize" if self.sign > 0 else "minimize"
-        return f"{verb} {name}" if self.objective is None else f"{verb} the {_called(self.objective)} of {name}"
+        return f"{verb} {name}" if self.objective is None else f"{verb} the {objective_label(self.objective, name)}"
 
 
 @dataclass(frozen=True)
@@ -148,9 +149,8 @@ class AtLeast(Outcome):
         """Return the limit."""
         bound = f"at {'least' if self.sign > 0 else 'most'} {self.threshold:g}"
         if self.probability is None:
-            measured = name if self.objective is None else f"{_called(self.measure)} of {name}"
-            return f"mean {measured} {bound}" if self.objective is None else f"{measured} {bound}"
-        shift = "" if self.distance is None else f" within {type(self.distance).__name__} {self.distance.radius}"
+            return f"{objective_label(self.measure, name)} {bound}"
+        shift = "" if self.distance is None else f" within {radius_label(self.distance)}"
         return f"{name} {bound} with probability {self.probability:g}{shift}"
 
 
@@ -187,8 +187,3 @@ def _require_parts(outcome: Any, objective: Any) -> None:
     require(fits, f"{kind}(objective=...)", "be an objective such as Expectation()", objective)
     fits = surrogate is None or isinstance(surrogate, Surrogate)
     require(fits, f"{kind}(surrogate=...)", "be a surrogate such as GP()", surrogate)
-
-
-def _called(objective: Objective) -> str:
-    name = type(objective).__name__
-    return name if name.isupper() or name.endswith("aR") else name.lower()

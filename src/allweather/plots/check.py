@@ -17,12 +17,13 @@ MAX_SHOWN_OUTCOMES = 2000
 """Outcomes that are drawn, at most."""
 
 
-def check(study: Study, objective: Objective | None = None) -> Picture:
-    """Plot each outcome against its prediction from all others, standardised residuals, and importance.
+def check(study: Study, objective: Objective | None = None, outcome: str | None = None) -> Picture:
+    """Plot each observation of an outcome against its prediction from all others, residuals, and importance.
 
     Args:
         study: with a `GP` surrogate and at least five outcomes.
         objective: not used, since outcomes are checked; other figures have it at this place.
+        outcome: one of several outcomes; by default the first that is maximized or minimized.
 
     Example:
         >>> from allweather import Context, Real, Space
@@ -31,11 +32,14 @@ def check(study: Study, objective: Objective | None = None) -> Picture:
         >>> [panel.title for panel in check(study).panels]
         ['Predicted from all other outcomes', 'Standardised residuals', 'Importance']
     """
-    found = study.check()
+    names = list(study.spec.outcome_names)
+    name = outcome or next(iter(study.outlook().wanted), "") if names else ""
+    found = study.check(name or None)
     if found.table.empty:
         raise InvalidInput(f"needs at least {MIN_CHECKED_OUTCOMES} outcomes", where="plots.check(study=...)")
     shares = _importance(found.ranked)
-    return Picture("Check of the model", str(found), (_against(found.table), _residuals(found.table), shares))
+    of = f" of {name}" if name else ""
+    return Picture(f"Check of the model{of}", str(found), (_against(found.table), _residuals(found.table), shares))
 
 
 def _against(table: pd.DataFrame) -> Panel:

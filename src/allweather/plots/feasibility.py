@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from allweather.engine.outlook import Outlook
 from allweather.errors import InvalidInput
 from allweather.objectives import Objective
 from allweather.plots.axes import chosen, grid, is_log, is_numeric, place, places
 from allweather.plots.labels import format_row
-from allweather.plots.marks import PALETTE, VERMILLION, Dots, Line, Mark, Panel, Rule
+from allweather.plots.marks import DASHES, PALETTE, VERMILLION, Line, Mark, Panel, Rule, segments, spread
 from allweather.plots.picture import Picture
 from allweather.plots.profile import MAX_PANELS
 from allweather.space.text import heading
@@ -47,13 +49,16 @@ def _panel(outlook: Outlook, name: str) -> Panel:
     variable = outlook.space.decisions[name]
     values = grid(variable, POINTS)
     rows = [{**outlook.decision, name: value} for value in values]
-    x, marks = places(variable, values), list[Mark]()
+    x: Any = places(variable, values)
+    names: tuple[str, ...] = ()
+    if not is_numeric(variable):  # a segment for each option
+        names, x = tuple(x), segments(len(x))
+    texts = [each for option in names for each in (option, option, "")]
+    marks = list[Mark]()
     for number, limit in enumerate(outlook.limits):
         said, colour = outlook.wants[limit].describe(limit), PALETTE[number % len(PALETTE)]
         kept = outlook.keeps(limit, rows)
-        marks.append(Line(x, kept, said, colour) if is_numeric(variable) else Dots(x, kept, said, colour))
-    if is_numeric(variable):
-        marks.append(Rule(place(variable, outlook.decision[name]), "recommended", VERMILLION, "dash"))
-    return Panel(
-        f"Feasibility versus {name}", heading(name, variable), "probability", tuple(marks), log_x=is_log(variable)
-    )
+        marks.append(Line(x, spread(kept) if names else kept, said, colour, DASHES[number % len(DASHES)], texts=texts))
+    marks.append(Rule(place(variable, outlook.decision[name]), "recommended", VERMILLION, "dash"))
+    title, log = f"Feasibility versus {name}", is_log(variable)
+    return Panel(title, heading(name, variable), "probability", tuple(marks), log_x=log, ticks=names)

@@ -62,11 +62,15 @@ class Picture:
             from allweather.plots import plotly_backend
         return dict(plotly_backend.CONFIG)
 
-    def matplotlib(self) -> Any:
-        """Return the figure as a `matplotlib.figure.Figure`."""
+    def matplotlib(self, size: tuple[float, float] | None = None) -> Any:
+        """Return the figure as a `matplotlib.figure.Figure`.
+
+        Args:
+            size: width and height of a panel in inches; by default 5 x 3.7.
+        """
         with _required("matplotlib"):
             from allweather.plots import matplotlib_backend
-        return matplotlib_backend.draw(self)
+        return matplotlib_backend.draw(self) if size is None else matplotlib_backend.draw(self, size)
 
     def show(self) -> None:
         """Show the figure in a notebook or a browser."""

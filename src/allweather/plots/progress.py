@@ -18,6 +18,8 @@ from allweather.study import Study
 
 MAX_PAST_RECOMMENDATIONS = 12
 """Past recommendations that are computed, at most."""
+MAX_PAST_WITH_LIMITS = 6
+"""Past recommendations of a study with several outcomes: each is searched for among decisions that keep the limits."""
 MAX_SHOWN_OUTCOMES = 2000
 """Outcomes that are drawn, at most."""
 MAX_TRIALS_TO_RECOMPUTE = 1024
@@ -50,7 +52,8 @@ def progress(
         raise InvalidInput("needs at least one complete trial (context and value)", where="plots.progress(study=...)")
     now = study.outlook(objective=objective)
     recent = min(len(complete), MAX_TRIALS_TO_RECOMPUTE)
-    known = np.unique(np.linspace(1, recent, min(MAX_PAST_RECOMMENDATIONS, recent)).round().astype(int))
+    most = MAX_PAST_WITH_LIMITS if now.views else MAX_PAST_RECOMMENDATIONS
+    known = np.unique(np.linspace(1, recent, min(most, recent)).round().astype(int))
     past = [study.outlook(objective=objective, after=int(each)) for each in known if each < len(complete)]
     past += [now] * (len(known) - len(past))
     if len(complete) > recent:

@@ -7,8 +7,13 @@ import datetime
 import importlib.metadata
 import io
 import platform
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from allweather._utils.formatting import tame
 from allweather._utils.installation import install_command
@@ -40,7 +45,13 @@ class EmbeddedFigure(NamedTuple):
     """The figure as HTML."""
 
 
-def write_report(study: Study, path: str | Path, objective: Objective | None = None, static: bool = False) -> Path:
+def write_report(
+    study: Study,
+    path: str | Path,
+    objective: Objective | None = None,
+    static: bool = False,
+    progress: bool = True,
+) -> Path:
     """Write the report of a study to a file.
 
     Args:
@@ -48,6 +59,7 @@ def write_report(study: Study, path: str | Path, objective: Objective | None = N
         path: the file to write, which must end in .html.
         objective: used instead of the study's objective.
         static: whether figures are static SVG images: a small file without scripts, instead of several megabytes.
+        progress: whether to show on standard error which part is being made.
 
     Returns:
         The path of the file.
@@ -63,7 +75,7 @@ def write_report(study: Study, path: str | Path, objective: Objective | None = N
     """
     target = Path(path)
     require(target.suffix.lower() in (".html", ".htm"), "write_report(path=...)", "end in .html", str(path))
-    text = report_html(study, objective, static)
+    text = report_html(study, objective, static, progress)
     try:
         target.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -71,26 +83,29 @@ def write_report(study: Study, path: str | Path, objective: Objective | None = N
     return target
 
 
-def report_html(study: Study, objective: Objective | None = None, static: bool = False) -> str:
+def report_html(study: Study, objective: Objective | None = None, static: bool = False, progress: bool = False) -> str:
     """Return the report of a study as HTML without external resources.
 
     Args:
         study: with at least one complete trial.
         objective: used instead of the study's objective.
         static: whether figures are static SVG images.
+        progress: whether to show on standard error which part is being made.
 
     Returns:
         The HTML document.
     """
     table = study.trials()
-    why, wrong = reasons(study, objective), study.suspicious()
-    pictures = [picture for picture in (_draw(study, name, objective) for name in STUDY_FIGURES) if picture]
+    with _parts(progress) as begin:
+        begin("reasons")
+        why, wrong = reasons(study, objective), study.suspicious()
+        pictures = _pictures(study, objective, begin)
     return str(
         _template().render(
             study=study,
             why=why,
             suspicious=[(suspicion(each), f"{in_terminal(each)} (in Python, {in_python(each)})") for each in wrong],
-            objective=objective_label(study.outlook(objective=objective).belief.objective),
+            objective=_wanted(study.outlook(objective=objective)),
             figures=[_static_figure(picture) if static else _interactive_figure(picture) for picture in pictures],
             script=None if static else _plotly(),
             made=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -106,12 +121,33 @@ def report_html(study: Study, objective: Objective | None = None, static: bool =
     )
 
 
-def _draw(study: Study, name: str, objective: Objective | None) -> Picture | None:
-    """Return a figure; None where it does not apply to the study."""
-    try:
-        return STUDY_FIGURES[name](study, objective)
-    except InvalidInput:
-        return None
+@contextmanager
+def _parts(shown: bool) -> Iterator[Callable[[str], None]]:
+    """Show which part of a report is being made; gives what begins a part."""
+    columns = (SpinnerColumn(), TextColumn("report: {task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not shown) as bar:
+        task = bar.add_task("reasons", total=len(STUDY_FIGURES) + 1, completed=-1)
+        yield lambda part: bar.update(task, advance=1, description=part, refresh=True)
+        bar.update(task, completed=len(STUDY_FIGURES) + 1, description="written")
+
+
+def _pictures(study: Study, objective: Objective | None, begin: Callable[[str], None]) -> list[Picture]:
+    """Return the figures that apply to a study; the check of the model once for each outcome."""
+    drawn = list[Picture]()
+    for name, figure in STUDY_FIGURES.items():
+        begin(name.replace("_", " "))
+        names: Sequence[str] = study.spec.outcome_names if name == "check" else ()
+        for options in [{"outcome": each} for each in names] or [{}]:
+            with suppress(InvalidInput):  # it does not apply to this study
+                drawn.append(figure(study, objective, **options))
+    return drawn
+
+
+def _wanted(outlook: Outlook) -> str:
+    """Return what a study is about: its objective, or what is wanted of each outcome."""
+    if not outlook.views:
+        return objective_label(outlook.belief.objective)
+    return "; ".join(outcome.describe(name) for name, outcome in outlook.wants.items())
 
 
 def _static_figure(picture: Picture) -> EmbeddedFigure:
@@ -179,6 +215,8 @@ class Reasons(NamedTuple):
     sentences: list[str]
     compared: list[Comparison]
     """The recommended decision, and the one with the best mean outcome under the context model."""
+    mean: str = "mean outcome"
+    """What is compared."""
 
 
 def reasons(study: Study, objective: Objective | None = None) -> Reasons:
@@ -205,7 +243,7 @@ def reasons(study: Study, objective: Objective | None = None) -> Reasons:
     pending = int(states.get("pending", 0))
     if pending:
         sentences.append(f"{_counted(pending, 'trial')} {'is' if pending == 1 else 'are'} pending.")
-    sentences += [*_objective(outlook, best), *_shift(outlook, best)]
+    sentences += [*(_outcomes(best) if outlook.views else _objective(outlook, best)), *_shift(outlook, best)]
     compared = [_compare("recommended", outlook, outlook)]
     if outlook.reference.points.shape[1] and not outlook.control:
         plain = study.outlook(objective=Expectation())
@@ -217,11 +255,16 @@ def reasons(study: Study, objective: Objective | None = None) -> Reasons:
     sentences += _left(best)
     units = units_of(outlook.space.variables)
     said = {name: f"{format_value(value)} {units.get(name, '')}".strip() for name, value in best.decision.items()}
-    return Reasons(said, sentences, compared)
+    return Reasons(said, sentences, compared, f"mean of {outlook.wanted[0]}" if outlook.views else "mean outcome")
 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _outcomes(best: Recommendation) -> list[str]:
+    """Return what is wanted of each outcome, and how far the recommended decision meets it."""
+    return [f"{text[0].upper()}{text[1:]}." for text in best.outcome_texts]
 
 
 def _objective(outlook: Outlook, best: Recommendation) -> list[str]:
@@ -236,15 +279,16 @@ def _objective(outlook: Outlook, best: Recommendation) -> list[str]:
 
 
 def _shift(outlook: Outlook, best: Recommendation) -> list[str]:
+    what = f"mean of {outlook.wanted[0]}" if outlook.views else "mean outcome"
     if not outlook.reference.points.shape[1]:
-        return [f"The expected outcome is {format_value(best.expected)}."]
+        return [f"The {what} is {format_value(best.expected)}."]
     radius = float(outlook.distance.number)
     shifted = format_value(float(outlook.worst(best.decision, [radius]).value[0]))
     share = f" (up to {50 * radius:.3g}% of the probability moves to other contexts)" if _is_share(outlook) else ""
     return [
-        f"Under the context model, the mean outcome is {format_value(best.expected)}.",
+        f"Under the context model, the {what} is {format_value(best.expected)}.",
         f"After the worst shift of the context distribution by {format_value(radius)} in "
-        f"{distance_label(outlook.distance)}{share}, the mean outcome is {shifted}.",
+        f"{distance_label(outlook.distance)}{share}, the {what} is {shifted}.",
     ]
 
 
@@ -253,11 +297,7 @@ def _left(best: Recommendation) -> list[str]:
     said = []
     if best.possible_gain is not None and best.gain_known:
         most = format_value(best.possible_gain)
-        more = (
-            ""
-            if best.expected_gain is None
-            else f"; one more trial gains {format_value(best.expected_gain)} on average"
-        )
+        more = f"; one more trial gains {best.gain_text} on average" if best.gain_text else ""
         meaning = best.gain_meaning.capitalize()
         said.append(f"{meaning} than {most}, with 95% probability{more}.")
     return [*said, *(f"{kind}: {note}." for kind, note in best.notes.items())]

@@ -169,7 +169,9 @@ class OptimisticWrites:
         if told.occasion is None or not event.payload.get("context"):
             return []
         shared = [trial for trial in self.history.trials if trial.occasion == told.occasion and trial != told]
-        waiting = [trial for trial in shared if trial.context is None and trial.state in ("pending", "expired")]
+        waiting = [
+            trial for trial in shared if trial.context is None and trial.state in ("pending", "expired", "failed")
+        ]
         fitting = [trial for trial in waiting if set(trial.decision) == set(told.decision)]  # the same control set
         payload = {"context": event.payload["context"], "values": [], "failed": False}
         return [Event("told", dict(payload), trial.number) for trial in fitting if trial.number != told.number]

@@ -255,6 +255,17 @@ class Spec:
         return decode_composition(self.fields, self.where, self.given)
 
     @cached_property
+    def wanted_texts(self) -> tuple[str, ...]:
+        """What the study wants, in words: its objective, or what is wanted of each of several outcomes."""
+        from allweather.methods.defaults import DEFAULTS
+        from allweather.objectives.labels import objective_label
+
+        if self.outcome_names:
+            return tuple(outcome.describe(name) for name, outcome in self.outcomes.items())
+        objective = self.composition.objective or DEFAULTS[self.composition.goal](self.space).objective
+        return (f"{self.direction} the {objective_label(objective, 'the outcome')}",)
+
+    @cached_property
     def outcomes(self) -> Mapping[str, Outcome]:
         """What is wanted of each outcome; where there is one, its name is `value`."""
         from allweather.objectives import Maximize, Minimize

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from allweather._utils.formatting import row
 from allweather.errors import InvalidInput, require, shown
 from allweather.space.variables import Value
 from allweather.surrogates.hyperparameters import Hyperparameters
@@ -116,6 +117,19 @@ class Trial:
         if given.get("results") is not None:
             given["results"] = decode_results(given["results"])
         return cls(**given)
+
+    def __str__(self) -> str:
+        context = self.context or self.partial
+        said = f"; context {row(context)}" if context else ""
+        return f"trial {self.number} ({self.state}): {row(self.decision)}{said}{self._told()}"
+
+    def _told(self) -> str:
+        """What was told of its outcomes, as text."""
+        from allweather.trials.text import outcome  # here, since that module needs this one
+
+        known = self.measured or any(each.failed for each in (self.results or {}).values())
+        reason = f"; {self.reason}" if self.failed and self.reason else ""
+        return (f"; outcome {outcome(self)}" if known and not self.failed else "") + reason
 
     @property
     def state(self) -> State:

@@ -100,7 +100,9 @@ class AllweatherNode(ExternalGenerationNode):
             options = choices.options if isinstance(choices, Choice) else ()
             numeric = all(is_number(option) or isinstance(option, bool) for option in options)
             fits = numeric or self.options.chooses
-            require(fits, f"{WHERE}(space=...)", "have numeric contexts, as metrics are", (named, choices))
+            numbers = f"Choice({', '.join(map(str, range(len(options))))})"
+            remedy = f"number the options, {numbers}, and report the number as metric {named!r}: no order is assumed"
+            require(fits, f"{WHERE}(space=...)", "have numeric contexts, as metrics are", (named, choices), remedy)
         check_given(outcomes)
         self.outcomes = None if outcomes is None else dict(outcomes)
         self._history: TrialHistory | None = None
