@@ -154,7 +154,8 @@ def oven():
     return study
 
 
-def test_a_report_is_about_every_outcome(capsys):
+def test_a_report_is_about_every_outcome(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     study = oven()
     text, best = report_html(study, static=True, progress=True), study.recommend()
     for said in best.outcome_texts:

@@ -123,9 +123,10 @@ def report_html(study: Study, objective: Objective | None = None, static: bool =
 
 @contextmanager
 def _parts(shown: bool) -> Iterator[Callable[[str], None]]:
-    """Show which part of a report is being made; gives what begins a part."""
+    """Show on a terminal which part of a report is being made; gives what begins a part."""
     columns = (SpinnerColumn(), TextColumn("report: {task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not shown) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not (shown and console.is_terminal), transient=True) as bar:
         task = bar.add_task("reasons", total=len(STUDY_FIGURES) + 1, completed=-1)
         yield lambda part: bar.update(task, advance=1, description=part, refresh=True)
         bar.update(task, completed=len(STUDY_FIGURES) + 1, description="written")
