@@ -10,6 +10,7 @@ from allweather.benchmark.claims import (
     Faster,
     InMost,
     Least,
+    Linear,
     Relative,
     Sentence,
     Sublinear,
@@ -44,6 +45,11 @@ def test_growth_exponents(method, exponent, verdict):
     (found,) = Sublinear(method).findings(runs(CURVES))
     assert found.estimate == pytest.approx(exponent)
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(("method", "verdict"), [("linear", "holds"), ("root", "fails"), ("convex", "fails")])
+def test_a_linear_trend_is_an_exponent_near_one(method, verdict):
+    assert [each.verdict for each in Linear(method).findings(runs(CURVES))] == [verdict]
 
 
 def test_growth_exponents_of_runs_of_which_some_steps_are_stored():

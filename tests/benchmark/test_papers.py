@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from allweather.benchmark import Run, execute, reproduce
 from allweather.benchmark.claims import check_claims
-from allweather.benchmark.papers import CATALOGUE
+from allweather.benchmark.papers import CATALOGUE, subsets
 from allweather.benchmark.papers.subsets_claims import (
     GainShrinksWithCost,
     LargeVarianceHelps,
@@ -143,6 +144,17 @@ class TestWasserstein:
         assert truth > 0.2
         assert "holds" in found.verdict
 
+    def test_the_slope_of_figure_1b_is_sought_in_the_whole_box(self):
+        _, methods = options("wasserstein-fig1")
+        assert len(methods) == 3
+        for name, given in methods.values():
+            belief = method(name, **given).context.on(problem("shift-example").space)
+            points, weights = belief.reference(torch.zeros(0, 1), 5, torch.Generator().manual_seed(0))
+            unseen, believed = points[weights == 0], points[weights > 0]
+            assert len(unseen) == 100
+            assert unseen.min() < 0.1 < believed.min()
+            assert believed.max() < 0.9 < unseen.max()
+
     def test_entries_share_their_runs(self, tmp_path):
         chosen = {"quick": True, "folder": tmp_path, "problems": ["newsvendor"], "methods": ["erbo"]}
         reproduce("wasserstein-fig2", **chosen)
@@ -210,6 +222,14 @@ class TestSubsets:
         assert (found.estimate, found.verdict) == (0.0, "holds")
         (found,) = SpendsLessOnCheapSets("etc-ada", "", "moderate").findings(table)
         assert (found.estimate, found.verdict) == (pytest.approx(0.2 / 2.2), "fails")
+
+    def test_times_are_compared_with_the_rerun_too(self, monkeypatch):
+        monkeypatch.setattr(subsets, "_ask_seconds", lambda *_: 1.0)
+        found = reproduce("subsets-cpu", seeds=1, problems=["hartmann3-subsets"], methods=["ts-psq"])
+        assert found.verdict.split("; ") == [
+            "an ask is 4.14 to 4.14 times as fast as the paper's server (slower in 0 of 1)",
+            "an ask is 0.83 to 0.83 times as fast as the published code on one thread (slower in 1 of 1)",
+        ]
 
     def test_gains_shrink_as_costs_rise(self):
         gains, rows = {"cheap": 2.0, "expensive": 0.5}, []
