@@ -62,6 +62,24 @@ def farm() -> aw.Study:
     return study
 
 
+def reactor() -> aw.Study:
+    """Batches with a yield, the hours that they take, and a limit on their purity."""
+    space = aw.Space(heat=aw.Real(60, 100, unit="C"), time=aw.Real(1, 5, unit="h"), feed=aw.Context(0, 1))
+    wanted = {"yield": aw.Maximize(), "hours": aw.Minimize(), "purity": aw.AtLeast(0.9, probability=0.9)}
+    study = aw.Study(space, outcomes=wanted, context=aw.KDE(samples=128), seed=4)
+    rng = np.random.default_rng(4)
+    rows = []
+    for _ in range(24):
+        heat, time, feed = float(rng.uniform(60, 100)), float(rng.uniform(1, 5)), float(rng.beta(4, 2))
+        warm, long = (heat - 60) / 40, (time - 1) / 4
+        spoilt = 0.25 * warm**2 * long * (1.5 - feed) + 0.1 * warm
+        made = 1 - np.exp(-np.exp(3 * (warm - 0.5)) * (0.7 + 0.6 * feed) * (0.5 + 2 * long))
+        gained = {"yield": float(100 * made * (1 - spoilt)), "hours": time + 0.5 * warm, "purity": 1 - spoilt}
+        rows.append({"heat": heat, "time": time, "feed": feed, **gained})
+    study.add(rows)
+    return study
+
+
 def campaign() -> object:
     """Three methods on the newsvendor, four seeds."""
     from allweather.benchmark import Campaign
@@ -75,6 +93,9 @@ def figures(browser: Browser) -> None:
     without = absent_figures(study.spec, controlled=False, contexts=True)
     drawn = {name: draw(study) for name, draw in aw.plots.STUDY_FIGURES.items() if name not in without}
     drawn["control_sets"] = aw.plots.control_sets(farm())
+    several = reactor()
+    drawn |= {name: aw.plots.STUDY_FIGURES[name](several) for name in ("feasibility", "limits", "front")}
+    drawn["policy"] = aw.plots.policy(study, [{"demand": demand} for demand in (10, 20, 30, 40, 50)])
     drawn["comparison"] = aw.plots.comparison(campaign())
     with tempfile.TemporaryDirectory() as folder:
         for name, picture in drawn.items():

@@ -5,9 +5,9 @@ import re
 import pytest
 from tests.docs.fences import DOCS, blocks, pages
 
-HERE = {"index.md", "dashboard.md", "howto/problem.md", "howto/cluster.md", "howto/postgresql.md"}
+HERE = {"index.md", "dashboard.md", "howto/problem.md", "howto/cluster.md", "team.md"}
 """Pages whose plain programs have tests of their own, in this folder."""
-CONSOLE = {"index.md", "dashboard.md", "team.md", "methods.md", "lab.md", "messy_data.md"}
+CONSOLE = {"index.md", "dashboard.md", "team.md", "methods.md", "lab.md", "messy_data.md", "install.md", "upgrade.md"}
 """Pages whose commands have; those of lab.md in tests/cli."""
 NO_PROGRAM = {"text", "toml"}
 DIRECTIVES = {"{toctree}", "{eval-rst}", "{code-cell}", "{note}", "{math}"}

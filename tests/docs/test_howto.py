@@ -83,7 +83,7 @@ def postgresql():
 
 
 def test_workers_that_share_a_study(tmp_path, postgresql):
-    (program,) = programs("howto/postgresql.md")
+    (program,) = [text for text in programs("team.md") if not text.startswith(">>>")]
     (tmp_path / "worker.py").write_text(program)
     for worker in [started(tmp_path / "worker.py", ALLWEATHER_STORAGE=postgresql) for _ in range(2)]:
         assert "objective" in ended(worker)
