@@ -41,8 +41,11 @@ STUCK_TRIALS = 15
 """A run is stuck where these last trials lose more than three times as much as the median run's."""
 
 
-HORIZONS = (0.2, 0.3, 0.6, 1.0)
-"""Of `OnlineKnowledgeGradient`, as shares of the trials that there were."""
+HORIZONS: dict[str, float | aw.Schedule] = {
+    "3": 3.0,
+    **{f"{share} t": aw.PowerLaw(share, -1.0) for share in (0.2, 0.3, 0.6, 1.0)},
+}
+"""Of `OnlineKnowledgeGradient`: a number, or shares of the trials that there were."""
 
 
 def candidates() -> dict[str, Composition]:
@@ -50,10 +53,8 @@ def candidates() -> dict[str, Composition]:
     usual = aw.GP("matern", outputscale="fit", transform="auto", priors=PUBLISHED)
     own = aw.GP("matern", outputscale="fit", transform="auto", priors=LogNormalPriors())
     gradients = {
-        f"OnlineKnowledgeGradient({share})": Composition(
-            acquisition=aw.OnlineKnowledgeGradient(aw.PowerLaw(share, -1.0)), surrogate=own
-        )
-        for share in HORIZONS
+        f"OnlineKnowledgeGradient({name})": Composition(acquisition=aw.OnlineKnowledgeGradient(horizon), surrogate=own)
+        for name, horizon in HORIZONS.items()
     }
     return {
         REFERENCE: Composition(acquisition=aw.ObjectiveUCB(1.0), surrogate=usual),

@@ -185,7 +185,7 @@ def test_what_is_left_open_is_chosen_for_what_is_wanted():
     assert chosen() == chosen(cautious=0.9) == aw.ObjectiveUCB(1.0)
     assert chosen(**last) == aw.ExpectedImprovement()
     assert chosen(**last, cautious=0.9) == chosen({"gain": aw.Maximize()}, **last) == aw.ObjectiveUCB(1.0)
-    assert chosen({"gain": aw.Maximize()}) == aw.OnlineKnowledgeGradient()
+    assert chosen({"gain": aw.Maximize()}) == aw.ObjectiveUCB(1.0)
     assert chosen({**WANTED, "gain": aw.Maximize(aw.DRO(aw.MMD(0.1)))}, **last) == aw.ObjectiveUCB(1.0)
     assert chosen(**last, acquisition=aw.Thompson()) == aw.Thompson()
     assert chosen(simulator=True) == aw.ObjectiveUCB(2.0)
