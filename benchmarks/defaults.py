@@ -21,8 +21,8 @@ from allweather.problems import Problem
 from benchmarks.comparison import Ratio, Results
 from benchmarks.paired import PROBLEMS, Builder, PairedRun, campaign, read
 
-GOALS = {"default": "every-trial", "default, recommendation": "recommendation", "published": "published"}
-"""Rows of the table, and the goals they stand for."""
+GOALS = {"default": "every-trial", "published": "published"}
+"""Rows of the table, and the goals they stand for; with one outcome the default of `recommendation` is the same."""
 PUBLISHED = (
     "sbo-kde",
     "drbo-kde",
@@ -48,7 +48,7 @@ PUBLISHED = (
 SEEDS, TRIALS = range(100, 120), 30
 RESULTS = Path(__file__).parent / "results" / "defaults.jsonl"
 REFERENCE, ROBUST = "sbo-kde", "drbo-kde"
-CUMULATIVE, SHIFTED, FINAL = 0.80, 1.00, 0.75
+CUMULATIVE, SHIFTED, FINAL = 0.55, 1.00, 0.70
 """Targets: the default's cumulative regret against sbo-kde's, that of the worst mean nearby against drbo-kde's, and the
 regret of the recommendation, for that goal, against the best published method's."""
 
@@ -79,7 +79,7 @@ def builders() -> dict[str, Builder]:
 def main(arguments: Sequence[str] = ()) -> None:
     """Run what is missing, and print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks defaults")
-    parser.add_argument("--methods", nargs="+", default=["default", "default, recommendation", *PUBLISHED])
+    parser.add_argument("--methods", nargs="+", default=["default", *PUBLISHED])
     parser.add_argument("--seeds", default=f"{SEEDS.start}-{SEEDS.stop - 1}")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="only print the tables of what was run")
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 def _quick() -> None:
-    names = ["default", "default, recommendation", REFERENCE, ROBUST]
+    names = ["default", REFERENCE, ROBUST]
     runs = [PairedRun(name, method, 0) for method in names for name in ("newsvendor", "three-hump-camel")]
     with tempfile.TemporaryDirectory() as folder:
         results = campaign(runs, builders(), 3, Path(folder) / "quick.jsonl", report=False)
@@ -139,12 +139,12 @@ def verdicts(results: Results) -> list[str]:
         f"cumulative regret of the default against {REFERENCE}: {first}, {_met(first, CUMULATIVE)}",
         f"cumulative regret of the default in the shifted measure, against {ROBUST}: {second}, {_met(second, SHIFTED)}",
     ]
-    if "default, recommendation" in known:
-        ratios = {name: results.ratio("default, recommendation", name, "recommended") for name in published}
+    if published:
+        ratios = {name: results.ratio("default", name, "recommended") for name in published}
         best = max(ratios, key=lambda name: ratios[name].value)
         lines.append(
-            f'regret of the recommendation with goal="recommendation", against the best published method, {best}: '
-            f"{ratios[best]}, {_met(ratios[best], FINAL)}"
+            f"regret of the recommendation against the best published method, {best}: {ratios[best]}, "
+            f"{_met(ratios[best], FINAL)}"
         )
     better = [
         f"{name} on {problem} {ratio}"

@@ -76,8 +76,8 @@ def _longer(standings: Standings) -> str:
 
 
 def _floor(results: Results) -> str:
-    """By problem, the recommendation of each goal and of the floor."""
-    methods = [*list(defaults.GOALS)[:2], floor.NAME]
+    """By problem, the recommendation of the default and of the floor."""
+    methods = [next(iter(defaults.GOALS)), floor.NAME]
     rows = [["problem", *methods]]
     for problem in (*PROBLEMS, None):
         ratios = [str(results.ratio(each, defaults.REFERENCE, "recommended", 0, problem)) for each in methods]

@@ -53,14 +53,14 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """Problems of the first league: name and options."""
 REFERENCE, LEDRBO = "sbo-kde", "ledrbo"
-DEFAULT, RECOMMENDATION = "default", "default, recommendation"
+DEFAULT = "default"
 METHODS: dict[str, Callable[[], Composition]] = {
-    **{name: partial(Composition, goal=GOALS[name]) for name in (DEFAULT, RECOMMENDATION)},
+    DEFAULT: partial(Composition, goal=GOALS[DEFAULT]),
     REFERENCE: partial(aw.method, REFERENCE),
     LEDRBO: partial(aw.method, LEDRBO),
     "sbo-kde, rbf": lambda: aw.method(REFERENCE, samples=512, surrogate=aw.GP()),
 }
-"""Defaults by goal, and published methods; `sbo-kde, rbf` has the surrogate and the samples of wasserstein's code."""
+"""The default, and published methods; `sbo-kde, rbf` has the surrogate and the samples of wasserstein's code."""
 COMMON = aw.GP(outputscale="fit", transform="auto")
 VARIANTS: dict[str, Callable[[], Composition]] = {
     "untransformed": lambda: Composition(surrogate=aw.GP("matern", outputscale="fit")),

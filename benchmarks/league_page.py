@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.evidence import filled, markdown
-from benchmarks.league import DEFAULT, FIRST, LEDRBO, RECOMMENDATION, REFERENCE, SECOND, SHOWN, shown_in
+from benchmarks.league import DEFAULT, FIRST, LEDRBO, REFERENCE, SECOND, SHOWN, shown_in
 from benchmarks.league_runs import CHECKPOINTS, LAST, stored_runs
 from benchmarks.league_tables import STORED, Ratio, Standings, published, share
 from benchmarks.league_tables import cumulative as cumulative_rows
@@ -106,11 +106,6 @@ def verdicts(first: Standings, second: Standings) -> list[str]:
     for name, found, most in (
         ("cumulative regret of the default", second.cumulative(DEFAULT, REFERENCE, 30), MOST_OF_SECOND),
         ("regret of the default's recommendation", second.recommended(DEFAULT, REFERENCE, 30), MOST_RECOMMENDED),
-        (
-            'regret of the recommendation with goal="recommendation"',
-            second.recommended(RECOMMENDATION, REFERENCE, 30),
-            MOST_RECOMMENDED,
-        ),
     ):
         if found.problems:
             text = f"second league, {name} at 30 trials as a multiple of {REFERENCE}'s"

@@ -11,8 +11,6 @@ from allweather.benchmark.claims import (
     InMost,
     Least,
     Linear,
-    Linear,
-    Linear,
     Relative,
     Sentence,
     Sublinear,
@@ -47,16 +45,6 @@ def test_growth_exponents(method, exponent, verdict):
     (found,) = Sublinear(method).findings(runs(CURVES))
     assert found.estimate == pytest.approx(exponent)
     assert found.verdict == verdict
-
-
-@pytest.mark.parametrize(("method", "verdict"), [("linear", "holds"), ("root", "fails"), ("convex", "fails")])
-def test_a_linear_trend_is_an_exponent_near_one(method, verdict):
-    assert [each.verdict for each in Linear(method).findings(runs(CURVES))] == [verdict]
-
-
-@pytest.mark.parametrize(("method", "verdict"), [("linear", "holds"), ("root", "fails"), ("convex", "fails")])
-def test_a_linear_trend_is_an_exponent_near_one(method, verdict):
-    assert [each.verdict for each in Linear(method).findings(runs(CURVES))] == [verdict]
 
 
 @pytest.mark.parametrize(("method", "verdict"), [("linear", "holds"), ("root", "fails"), ("convex", "fails")])

@@ -21,7 +21,7 @@ def line(method: str, seed: int, cumulative: float, recommended: float = 1.0) ->
 def test_the_miniature_prints_its_table(capsys):
     main(["--quick"])
     printed = capsys.readouterr().out
-    assert "default, recommendation" in printed
+    assert "sbo-kde" in printed
     assert "cumulative regret of the default against sbo-kde" in printed
 
 

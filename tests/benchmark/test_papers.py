@@ -155,28 +155,6 @@ class TestWasserstein:
             assert unseen.min() < 0.1 < believed.min()
             assert believed.max() < 0.9 < unseen.max()
 
-    def test_the_slope_of_figure_1b_is_sought_in_the_whole_box(self):
-        _, methods = options("wasserstein-fig1")
-        assert len(methods) == 3
-        for name, given in methods.values():
-            belief = method(name, **given).context.on(problem("shift-example").space)
-            points, weights = belief.reference(torch.zeros(0, 1), 5, torch.Generator().manual_seed(0))
-            unseen, believed = points[weights == 0], points[weights > 0]
-            assert len(unseen) == 100
-            assert unseen.min() < 0.1 < believed.min()
-            assert believed.max() < 0.9 < unseen.max()
-
-    def test_the_slope_of_figure_1b_is_sought_in_the_whole_box(self):
-        _, methods = options("wasserstein-fig1")
-        assert len(methods) == 3
-        for name, given in methods.values():
-            belief = method(name, **given).context.on(problem("shift-example").space)
-            points, weights = belief.reference(torch.zeros(0, 1), 5, torch.Generator().manual_seed(0))
-            unseen, believed = points[weights == 0], points[weights > 0]
-            assert len(unseen) == 100
-            assert unseen.min() < 0.1 < believed.min()
-            assert believed.max() < 0.9 < unseen.max()
-
     def test_entries_share_their_runs(self, tmp_path):
         chosen = {"quick": True, "folder": tmp_path, "problems": ["newsvendor"], "methods": ["erbo"]}
         reproduce("wasserstein-fig2", **chosen)
@@ -252,22 +230,6 @@ class TestSubsets:
             "an ask is 4.14 to 4.14 times as fast as the paper's server (slower in 0 of 1)",
             "an ask is 0.83 to 0.83 times as fast as the published code on one thread (slower in 1 of 1)",
         ]
-
-    def test_times_are_compared_with_the_rerun_too(self, monkeypatch):
-        monkeypatch.setattr(subsets, "_ask_seconds", lambda *_: 1.0)
-        found = reproduce("subsets-cpu", seeds=1, problems=["hartmann3-subsets"], methods=["ts-psq"])
-        assert found.sentences == (
-            "an ask is 4.14 to 4.14 times as fast as the paper's server (slower in 0 of 1)",
-            "an ask is 0.83 to 0.83 times as fast as the published code on one thread (slower in 1 of 1)",
-        )
-
-    def test_times_are_compared_with_the_rerun_too(self, monkeypatch):
-        monkeypatch.setattr(subsets, "_ask_seconds", lambda *_: 1.0)
-        found = reproduce("subsets-cpu", seeds=1, problems=["hartmann3-subsets"], methods=["ts-psq"])
-        assert found.sentences == (
-            "an ask is 4.14 to 4.14 times as fast as the paper's server (slower in 0 of 1)",
-            "an ask is 0.83 to 0.83 times as fast as the published code on one thread (slower in 1 of 1)",
-        )
 
     def test_gains_shrink_as_costs_rise(self):
         gains, rows = {"cheap": 2.0, "expensive": 0.5}, []

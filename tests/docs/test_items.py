@@ -13,10 +13,6 @@ import allweather as aw
 from allweather.benchmark import reproducible
 from allweather.benchmark.figures import Figure
 from allweather.benchmark.papers import CATALOGUE
-from allweather.benchmark.figures import Figure
-from allweather.benchmark.papers import CATALOGUE
-from allweather.benchmark.figures import Figure
-from allweather.benchmark.papers import CATALOGUE
 from allweather.methods import methods
 from allweather.problems import problems
 
