@@ -15,6 +15,7 @@ html_theme = "furo"
 html_title = "allweather"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
+html_search_scorer = str(HERE / "_static" / "scorer.js")
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 myst_heading_anchors = 3
