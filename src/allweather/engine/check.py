@@ -13,6 +13,7 @@ from torch import Tensor
 
 from allweather._utils.formatting import plain
 from allweather.contexts.base import sobol
+from allweather.engine.jumps import Jump, find_jump
 from allweather.space import Space
 from allweather.surrogates import Posterior
 from allweather.surrogates.observations import Observations
@@ -58,6 +59,8 @@ class Check:
     """By variable: share of the model's variation that is lost without it (total Sobol index); may sum to above 1."""
     suspicious: tuple[Suspicion, ...] = ()
     """Trials that look wrong."""
+    jump: Jump | None = None
+    """Where outcomes seem to jump, so that intervals may be too narrow."""
 
     @property
     def reliable(self) -> bool:
@@ -75,7 +78,7 @@ class Check:
         else:
             words = "poorly" if self.explained < 0.3 else "moderately well" if self.explained < 0.7 else "well"
             quality = f"The model predicts outcomes that it has not seen {words}"
-        return f"{quality} ({max(self.explained, -9.99):.0%} of their variance); {self._calibration(t)}."
+        return f"{quality} ({max(self.explained, -9.99):.0%} of their variance); {self._calibration(t)}.{self._jump}"
 
     @property
     def ranked(self) -> list[tuple[str, float]]:
@@ -88,6 +91,11 @@ class Check:
         said = {"verdict": self.verdict, "reliable": self.reliable, **numbers, "importance": dict(self.ranked)}
         said |= {"suspicious": [suspicion_fields(each) for each in self.suspicious]} if self.suspicious else {}
         return {name: plain(each) for name, each in {**said, "table": self.table.to_dict("records")}.items()}
+
+    @property
+    def _jump(self) -> str:
+        said = str(self.jump or "")
+        return f" {said[0].upper()}{said[1:]}." if said else ""
 
     def _calibration(self, t: int) -> str:
         held = f"{self.coverage:.0%} of {t} outcomes lie in their 90% interval"
@@ -128,6 +136,7 @@ def check_model(space: Space, posterior: Posterior, observations: Observations, 
         coverage=float((np.abs(residuals) <= INTERVAL_DEVIATIONS).mean()),
         spread=float(np.sqrt((residuals**2).mean())),
         importance=_importance(space, posterior, observations),
+        jump=find_jump(space, posterior),
     )
 
 

@@ -25,6 +25,7 @@ from allweather.engine.feasible import CONFIDENCE, feasible_draws
 from allweather.engine.gain import Gain, gain_left
 from allweather.engine.intervals import credible_interval, interval_of_mixture
 from allweather.engine.joint_gain import joint_gain
+from allweather.engine.jumps import find_jump
 from allweather.engine.objective_draws import (
     DRAWS,
     FEW_DECISION_DRAWS,
@@ -338,7 +339,9 @@ class Outlook:
         """Why not to rely on the model or the interval of each outcome, named where there are several."""
         for name, view in (self.views or {"": self}).items():
             shown = self if name in ("", self.wanted[0]) else view
-            for said in (reliability_warning(view.belief.surrogate), _too_wide(shown)):
+            surrogate = view.belief.surrogate
+            jump = str(find_jump(view.space, surrogate) or "")
+            for said in (reliability_warning(surrogate), jump, _too_wide(shown)):
                 yield f"{name}: {said}" if name and said else said
 
     @one_thread

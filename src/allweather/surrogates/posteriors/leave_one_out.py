@@ -65,6 +65,21 @@ def leave_one_out(posterior: Posterior) -> Predictions | None:
     return Predictions(observed, mean, data.scale * precision.rsqrt())
 
 
+def product_of(posterior: Posterior) -> ProductPosterior | None:
+    """The exact posterior at the best hyperparameters, of outcomes as they are transformed; None where there is none.
+
+    Args:
+        posterior: that may be transformed or an average.
+    """
+    if isinstance(posterior, TransformedPosterior):
+        return product_of(posterior.inner)
+    if isinstance(posterior, MixturePosterior | KernelAveragePosterior):
+        return product_of(posterior.best)
+    if isinstance(posterior, InducingPosterior) or not isinstance(posterior, ProductPosterior):
+        return None
+    return posterior
+
+
 def transformed_residuals(posterior: Posterior) -> Tensor | None:
     """Outcomes (t,) less their leave-one-out predictions, in the outcome's units; None without a transform.
 
