@@ -10,6 +10,7 @@ import allweather as aw
 from allweather.engine import intervals
 from allweather.engine import objective_draws as draws
 from allweather.engine.objective_draws import mean_laws, objective_draws
+from allweather.engine.recommendation import INTERVAL_IN_PRINT
 
 SPACE = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1))
 SOURCE = np.random.default_rng(3)
@@ -242,5 +243,7 @@ def test_a_recommendation_says_what_its_interval_assumes():
     assert "with at most 0.075 of the probability where none was seen" in learned.assumption
     assert "the distribution of contexts is the given one" in given.assumption
     for best in (learned, given):
-        assert f"Interval: it assumes that {best.assumption}" in str(best)
+        assert best.notes["Interval"] == f"it assumes that {best.assumption}"
+        assert str(best).endswith(f". Interval: {INTERVAL_IN_PRINT}")
+        assert len(f"Interval: {INTERVAL_IN_PRINT}") <= 90
         assert best.to_dict()["assumption"] == best.assumption

@@ -28,6 +28,8 @@ WITH_CONTROL = ("control", "cost", "frontier")
 
 WEIGHTS = ("believed", "worst")
 """Columns of `worst` that are no contexts."""
+INTERVAL_IN_PRINT = "assumes that the model holds, without correction for choosing the best of many"
+"""What printed recommendations say of every interval; `assumption` is the full sentence."""
 SMALL_GAIN_DIGITS = 3
 """Digits by which an expected gain may be smaller than the interval of the objective and still be a number."""
 ALL_LIMITS = "all limits hold with probability"
@@ -169,7 +171,8 @@ class Recommendation:
             found = (
                 f"objective {self.value:.4g} (90% credible {low:.4g} to {high:.4g}), mean outcome {self.expected:.4g}"
             )
-        further = "".join(f". {kind}: {note}" for kind, note in self.notes.items())
+        printed = {**self.notes, **({"Interval": INTERVAL_IN_PRINT} if self.assumption else {})}
+        further = "".join(f". {kind}: {note}" for kind, note in printed.items())
         return f"{said}: {found}" + self._shifted() + self._left() + self._ranges() + further
 
     @property
