@@ -48,5 +48,5 @@ def test_without_pymunk_it_says_what_to_do(monkeypatch):
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(AllweatherError, match="needs pymunk: `pip install pymunk`"):
+    with pytest.raises(AllweatherError, match=r"needs pymunk: `pip install .*\[robot\]"):
         problem("robot-push")

@@ -95,13 +95,14 @@ class Reference(NamedTuple):
         if max(map(len, kinds)) <= 2 * most:
             return None
         chosen, shares = [], []
-        for kind, masses in zip(kinds, (weights, np.ones_like(weights)), strict=True):
+        for kind, mass in zip(kinds, (weights, np.ones_like(weights)), strict=True):
             alone = len(kind) <= 2 * most  # each by itself where they are few
-            cells = kind.reshape(-1, 1) if alone else cells_of(points, masses, kind, most)
-            chosen += [_middle(points[cell], masses[cell], cell) for cell in cells]
+            cells = kind.reshape(-1, 1) if alone else cells_of(points, mass, kind, most)
+            chosen += [_middle(points[cell], mass[cell], cell) for cell in cells]
             shares += [weights[cell].sum() for cell in cells]
         places = torch.tensor(chosen, device=self.points.device)
-        return places, Reference(self.points[places], self.weights.new_tensor(shares) / sum(shares))
+        masses = torch.tensor(np.array(shares) / sum(shares), device=self.weights.device)
+        return places, Reference(self.points[places], masses)
 
 
 def _middle(points: np.ndarray, masses: np.ndarray, cell: np.ndarray) -> int:

@@ -147,7 +147,7 @@ def _expected(belief: Belief, decisions: Tensor, promising: Tensor) -> float | N
     """
     grouped = belief.reference.grouped(COMING_CONTEXTS)
     coming = belief.reference if grouped is None else grouped[1]
-    likely = coming.weights > 0
+    likely = np.flatnonzero(coming.weights.cpu().numpy() > 0)
     before = float(belief.expected(decisions).max())
     means = []
     for context in coming.points[likely]:
@@ -161,7 +161,7 @@ def _expected(belief: Belief, decisions: Tensor, promising: Tensor) -> float | N
         after = highest(belief, values, tangent_values(belief, decisions, values))
     else:
         after = belief.objective(values, belief.reference).amax(-1)
-    shares = (coming.weights[likely, None] * torch.from_numpy(_SHARES).to(after.device)).flatten()
+    shares = (coming.weights[likely][:, None] * torch.from_numpy(_SHARES).to(after.device)).flatten()
     return max(float(shares @ (after - before)), 0.0)
 
 

@@ -31,7 +31,7 @@ def feasibility(study: Study, objective: Objective | None = None, variable: str 
         >>> study = Study(Space(heat=Real(0, 1)), outcomes={"gain": Maximize(), "purity": AtLeast(0.5)})
         >>> _ = study.add([{"heat": h / 4, "gain": h / 4, "purity": 1 - h / 4} for h in range(5)])
         >>> [mark.name for mark in feasibility(study).panels[0].marks]
-        ['mean purity at least 0.5', 'recommended']
+        ['mean of purity at least 0.5', 'recommended']
     """
     outlook = study.outlook(objective=objective)
     if not outlook.limits:
