@@ -78,7 +78,7 @@ def test_tables_of_an_earlier_development_version_are_named(url):
         connection.execute(sa.text("ALTER TABLE events DROP COLUMN checksum"))
     journal = Journal.open(Database(url), "kiosk")
     for act in (journal.read, lambda: journal.append(1, [some(trial=1)])):
-        with pytest.raises(StorageError, match=r"made by an earlier development version.*import them into a new"):
+        with pytest.raises(StorageError, match=r"made by an earlier development version.*add them to a new study"):
             act()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import pickle
+import pickle  # nosec B403: only written, to see whether a run can be sent
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

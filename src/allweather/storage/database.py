@@ -283,8 +283,8 @@ def _options(url: sa.URL) -> dict[str, Any]:
 
 
 EARLIER = (
-    "it was made by an earlier development version, whose tables have other columns; export the studies with that "
-    "version, and import them into a new database"
+    "it was made by an earlier development version, whose tables have other columns; export the outcomes with that "
+    "version as CSV, and add them to a new study"
 )
 EXPLANATIONS = {
     "readonly database": "it is read-only; make the file and its folder writable",
