@@ -147,7 +147,8 @@ def show(found: Sequence[dict[str, Any]]) -> None:
     table = Table(title=f"regret as a multiple of that of: {REFERENCE}")
     for column in ("candidate", "pairs", "30", "60", "recommended, 30", "60", "stuck", "held, 30", "60", "seconds"):
         table.add_column(column)
-    medians = {name: np.median([each["last"] for each in found if each["problem"] == name]) for name in SETTINGS}
+    settings = {each["problem"] for each in found}
+    medians = {name: np.median([each["last"] for each in found if each["problem"] == name]) for name in settings}
     for method in results.methods:
         own = [each for each in found if each["method"] == method]
         kinds = [("cumulative", 0), ("cumulative", 1), ("recommended", 0), ("recommended", 1)]

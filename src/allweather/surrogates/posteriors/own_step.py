@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from scipy.special import ndtr
+from torch import Tensor
 
 from allweather._utils.matern import Matern
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from allweather.surrogates.posteriors.field import ProductField
 
 
@@ -68,7 +68,7 @@ class OwnStep:
         place = (other.numpy() / lengthscales)[None]
         near = kernel.factor.of_arrays(place, decisions)[0]
         zero = contexts.new_zeros(len(contexts), kernel.split)
-        noise = np.broadcast_to(np.asarray(data.noise_at(_joined(zero, contexts))), len(contexts))
+        noise = np.broadcast_to(np.asarray(data.noise_at(torch.cat([zero, contexts], -1))), len(contexts))
         slopes = np.zeros(kernel.split) if data.slopes is None else data.slopes[: kernel.split].numpy()
         return cls(
             kernel.factor,
@@ -135,9 +135,3 @@ class OwnStep:
 
 def _pdf(z: np.ndarray) -> np.ndarray:
     return np.asarray(np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi))
-
-
-def _joined(decisions: Tensor, contexts: Tensor) -> Tensor:
-    import torch
-
-    return torch.cat([decisions, contexts], -1)
