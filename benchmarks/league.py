@@ -29,6 +29,7 @@ from rich.table import Table
 import allweather as aw
 from allweather.methods.composition import Composition
 from allweather.problems import Problem, problem
+from allweather.surrogates.gp.priors import LogNormalPriors
 from benchmarks import rivals, unseen_problems
 from benchmarks.defaults import GOALS, study_with
 from benchmarks.league_runs import CHECKPOINTS, Entrant, League, entrant, stored_runs
@@ -61,13 +62,22 @@ METHODS: dict[str, Callable[[], Composition]] = {
     "sbo-kde, rbf": lambda: aw.method(REFERENCE, samples=512, surrogate=aw.GP()),
 }
 """The default, and published methods; `sbo-kde, rbf` has the surrogate and the samples of wasserstein's code."""
-COMMON = aw.GP(outputscale="fit", transform="auto")
+PRIORS = LogNormalPriors()
+SMOOTH = aw.GP(outputscale="fit", transform="auto", priors=PRIORS)
 VARIANTS: dict[str, Callable[[], Composition]] = {
-    "untransformed": lambda: Composition(surrogate=aw.GP("matern", outputscale="fit")),
-    "kernel average": lambda: Composition(surrogate=aw.KernelAverage(surrogate=COMMON)),
-    "kernels by evidence": lambda: Composition(surrogate=aw.KernelAverage(surrogate=COMMON, weights="evidence")),
+    "untransformed": lambda: Composition(surrogate=aw.GP("matern", outputscale="fit", priors=PRIORS)),
+    "kernel average": lambda: Composition(surrogate=aw.KernelAverage(surrogate=SMOOTH)),
+    "kernels by evidence": lambda: Composition(surrogate=aw.KernelAverage(surrogate=SMOOTH, weights="evidence")),
     "width 2": lambda: Composition(acquisition=aw.ObjectiveUCB(2.0)),
-    "rbf": lambda: Composition(surrogate=aw.GP(outputscale="fit", transform="auto")),
+    "rbf": lambda: Composition(surrogate=SMOOTH),
+    **{
+        f"horizon {horizon}": lambda horizon=horizon: Composition(acquisition=aw.OnlineKnowledgeGradient(horizon))
+        for horizon in (1.5, 3.0, 6.0)
+    },
+    "horizon 3, rbf": lambda: Composition(acquisition=aw.OnlineKnowledgeGradient(3.0), surrogate=SMOOTH),
+    "horizon 3, untransformed": lambda: Composition(
+        acquisition=aw.OnlineKnowledgeGradient(3.0), surrogate=aw.GP("matern", outputscale="fit", priors=PRIORS)
+    ),
 }
 """Candidates for the default; what a composition leaves open is as in the default."""
 

@@ -186,12 +186,14 @@ def test_laws_of_means_have_the_moments_of_draws(monkeypatch):
     assert ((drawn.mean(0) - laws.mean.mean(0)).abs() < 0.1 * sd).all()
 
 
-def test_more_hyperparameters_than_laws_have_one_law_each():
+@pytest.mark.parametrize("count", [2, 100])
+def test_every_law_is_taken_with_hyperparameters(count):
     belief = _recommended_belief(aw.Expectation())
     decisions, points = torch.tensor([[0.5]], dtype=torch.float64), belief.reference.points
-    few = belief.reference.weights.expand(2, -1)
-    found = belief.averaged.mean_moments(decisions, points, few)
-    assert found.mean.shape == (len(belief.averaged.parts), 1)
+    laws = belief.reference.weights.expand(count, -1)
+    assert count % len(belief.averaged.parts)
+    found = belief.averaged.mean_moments(decisions, points, laws)
+    assert found.mean.shape == found.sd.shape == (count, 1)
 
 
 def test_wide_intervals_are_said_where_they_can_be_compared_with_outcomes():

@@ -71,12 +71,13 @@ class MixturePosterior(Posterior):
         return torch.cat(drawn)[places]
 
     def mean_moments(self, decisions: Tensor, contexts: Tensor, laws: Tensor) -> Moments:
-        """Those of the parts, each under an equal share of the laws, or one of them where there are more parts."""
-        roots, share = self._truncated(contexts), max(1, len(laws) // len(self.parts))
-        found = []
-        for place, part in enumerate(self.parts):
-            own = laws[torch.arange(place * share, (place + 1) * share) % len(laws)]
-            found.append(mean_moments(part.data, roots[_kernel(part)], decisions, contexts, own))
+        """Those of the parts, each law under one of them; parts have about equally many laws."""
+        roots, shares = self._truncated(contexts), laws.tensor_split(len(self.parts))
+        found = [
+            mean_moments(part.data, roots[_kernel(part)], decisions, contexts, own)
+            for part, own in zip(self.parts, shares, strict=True)
+            if len(own)
+        ]
         return Moments(torch.cat([each.mean for each in found]), torch.cat([each.sd for each in found]))
 
     def _drawn(self, contexts: Tensor, count: int, generator: Generator) -> tuple[list[Drawn], Tensor]:
