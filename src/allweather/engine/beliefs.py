@@ -105,6 +105,8 @@ class Beliefs:
                 posterior = surrogate.resume(self.data(past), last.fitted)
             else:
                 posterior = surrogate.fit(self.data(past), None if last is None else last.fitted)
+        if known is not None:
+            posterior = posterior.following(known[1])
         self._fitted[name] = (past.version, posterior)
         return posterior
 

@@ -171,6 +171,14 @@ class Posterior(ABC):
         Without values the outcomes are what is expected: the mean stays and only the uncertainty shrinks.
         """
 
+    def following(self, earlier: Posterior) -> Posterior:
+        """This posterior, with what was computed for an earlier one of the same study, as far as it still holds.
+
+        Args:
+            earlier: of fewer outcomes.
+        """
+        return self
+
     def arranged(self, order: Sequence[int], split: int) -> Posterior:
         """The same posterior when columns come in another order and the first `split` of them are decisions.
 

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from tests.surrogates.tables import table, uniform
@@ -148,3 +149,30 @@ def test_means_move_with_a_further_outcome_as_the_reaction_says():
     before = posterior.field(point[:, 2:]).mean(point[:, :2])[0, 0]
     after = posterior.given(point, before[None] + 0.7).field(contexts).mean(decisions)
     torch.testing.assert_close(field.mean(decisions) + 0.7 * field.reaction(decisions, point[0]), after)
+
+
+@pytest.mark.parametrize("unit", [1.0, None])
+def test_what_was_computed_for_earlier_outcomes_is_added_to(unit, monkeypatch):
+    fixed, told = GP(lengthscales=0.4, outputscale=1.0, noise=0.01, mean=None if unit is None else 0.0), table(20)
+    contexts, decisions = uniform(9, 2), uniform(6, 2, seed=5)
+    posterior = fixed.fit(told.rows(np.arange(10)))
+    for t in (11, 12, 13):  # asked about once, and again
+        posterior = fixed.fit(told.rows(np.arange(t))).following(posterior)
+        posterior.field(contexts)(decisions)
+    monkeypatch.delattr("allweather.surrogates.posteriors.field.ProductField._explained")
+    later = [fixed.fit(told.rows(np.arange(t))) for t in (15, 20)]
+    some = later[0].following(posterior).field(contexts)(decisions[:2])  # others stay behind
+    found = later[1].following(later[0].following(posterior)).field(contexts)(decisions)
+    monkeypatch.undo()
+    torch.testing.assert_close(some, later[0].field(contexts)(decisions[:2]), rtol=1e-10, atol=0)
+    torch.testing.assert_close(found, later[1].field(contexts)(decisions), rtol=1e-10, atol=0)
+
+
+def test_nothing_is_kept_where_hyperparameters_or_earlier_outcomes_changed():
+    fixed, told = GP(lengthscales=0.4, outputscale=1.0, noise=0.01, mean=0.0), table(20)
+    first = fixed.fit(told.rows(np.arange(10)))
+    assert fixed.fit(told).following(first).memory is not None
+    assert fixed.fit(told.rows(np.arange(19, -1, -1))).following(first).memory is None
+    assert GP(lengthscales=0.5, outputscale=1.0, noise=0.01, mean=0.0).fit(told).following(first).memory is None
+    assert GP().fit(told).following(GP().fit(told.rows(np.arange(10)))).memory is None
+    assert fixed.fit(told).following(first).given(uniform(1, 4)).memory is None

@@ -20,11 +20,14 @@ from allweather.surrogates.approximations.low_rank import EXACT_ACCURACY, ROUGH_
 from allweather.surrogates.base import Field, Moments, Weigh
 from allweather.surrogates.gp.varying_noise import noise_at
 from allweather.surrogates.kernels import ProductKernel
+from allweather.surrogates.posteriors.explained import Explanations
 from allweather.surrogates.posteriors.quadrature import Quadrature, Weighted
 from allweather.surrogates.posteriors.step import ProductStep
 
 MAX_BLOCK_NUMBERS, MAX_MATRIX_OUTCOMES = 2**22, 512
 """Limits on the numbers in a temporary (32 MiB), and on the outcomes t for a matrix (t, t) per decision."""
+LEAST_ROWS, MOST_BLOCKS = 32, 8
+"""Of the blocks in which triangles are multiplied: fewer rows cost more than they save."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,27 @@ class Data:
         """Variances (...) of the noise of outcomes to come at joint points (..., d), or one for all."""
         return self.noise if self.slopes is None else noise_at(self.noise, self.slopes, points)
 
+    def extends(self, earlier: Data) -> bool:
+        """Whether these are the outcomes of earlier data and possibly more, with the same hyperparameters.
+
+        Args:
+            earlier: what may have been added to.
+        """
+        plain = all(each.noise_root is each.variances is each.slopes is None for each in (self, earlier))
+        same = self.kernel.family == earlier.kernel.family and self.kernel.split == earlier.kernel.split
+        t = len(earlier.points)
+        if not (plain and same and self.order == earlier.order and t <= len(self.points)):
+            return False
+        # The unit of the outcomes divides outputscale and noise alike, and may change with every outcome.
+        ratios = [each.noise / float(each.kernel.outputscale) for each in (self, earlier)]
+        size, known = (each.kernel.outputscale.sqrt() * each.unroot.diagonal()[:t] for each in (self, earlier))
+        return (
+            math.isclose(*ratios, rel_tol=1e-12)
+            and torch.equal(self.kernel.lengthscales, earlier.kernel.lengthscales)
+            and torch.equal(self.points[:t], earlier.points)
+            and torch.allclose(size, known, rtol=1e-9, atol=0)
+        )
+
     @property
     def deviations(self) -> Any:
         """Standard deviations (t,) of the outcomes' noise, or one for all."""
@@ -64,9 +88,10 @@ class Data:
 class ProductField(Field):
     """The fast field: cost O(r t^2 + n (r + t)) per decision, r the size of the skeleton."""
 
-    def __init__(self, data: Data, contexts: Tensor) -> None:
+    def __init__(self, data: Data, contexts: Tensor, memory: Explanations | None = None) -> None:
         kernel = data.kernel
         self.data = data
+        self._memory = memory if contexts.device.type == "cpu" else None
         self._decisions, self._anchors = kernel.scaled(data.points)
         self._scaled = contexts / kernel.lengthscales[kernel.split :]
         self._correlations = kernel.factor(self._scaled, self._anchors)  # (n, t)
@@ -82,7 +107,7 @@ class ProductField(Field):
         field = copy(self)
         for name in ("_coarse", "_context_slopes", "_gram", "_skeletons", "_support"):
             field.__dict__.pop(name, None)
-        field._shared, field._averaged, field._whole = None, None, (self, chosen)
+        field._shared, field._averaged, field._memory, field._whole = None, None, None, (self, chosen)
         field._scaled, field._correlations = self._scaled[chosen], self._correlations[chosen]
         return field
 
@@ -110,11 +135,31 @@ class ProductField(Field):
         data = self.data
         near = self.near(decisions)
         mean = (near * data.weights) @ self._correlations.T
+        kept = self._memory is not None and not near.requires_grad
+        return self._in_units(mean, self._remembered(decisions, near) if kept else self._explained(near))
+
+    def _explained(self, near: Tensor) -> Tensor:
+        """The explained variances (b, n)."""
         bones, spread = self._support
-        explained = Explained.apply(near, bones, data.unroot)  # type: ignore[no-untyped-call]
-        if spread is not None:
-            explained = explained @ spread
-        return self._in_units(mean, explained)
+        data = self.data
+        triangular = data.noise_root is None
+        explained: Tensor = Explained.apply(near, bones, data.unroot, triangular)  # type: ignore[no-untyped-call]
+        return explained if spread is None else explained @ spread
+
+    def _remembered(self, decisions: Tensor, near: Tensor) -> Tensor:
+        """The same; where the decisions were asked about before, only what further outcomes explain is computed."""
+        assert self._memory is not None
+        data, prior = self.data, float(self.data.kernel.outputscale)
+        unroot, correlations = data.unroot, self._correlations
+
+        def added(some: Tensor, since: int) -> Tensor:
+            rows = max(1, MAX_BLOCK_NUMBERS // correlations.numel())
+            halves = (_half(block, correlations, unroot[since:], False) for block in near[some].split(rows))
+            return torch.cat([half.square().sum(1) for half in halves]) / prior
+
+        key = data.kernel.split, data.order, self._scaled.numpy().tobytes()
+        table = self._memory.of(key)
+        return prior * table.shares(decisions, len(unroot), lambda some: self._explained(near[some]) / prior, added)
 
     def mean(self, decisions: Tensor) -> Tensor:
         """The mean alone, which needs no variance."""
@@ -282,20 +327,21 @@ class Explained(torch.autograd.Function):
         near: Tensor,  # (b, t)
         bones: Tensor,  # (r, t)
         unroot: Tensor,  # (t, t)
+        triangular: bool,
     ) -> Tensor:
         """What is explained at each of the contexts (b, r)."""
         rows = max(1, MAX_BLOCK_NUMBERS // bones.numel())
         ctx.save_for_backward(near, bones, unroot)
-        ctx.rows, ctx.half = rows, None
+        ctx.rows, ctx.triangular, ctx.half = rows, triangular, None
         if len(unroot) > MAX_MATRIX_OUTCOMES:
             return torch.cat([(block[:, None, :] * bones @ unroot.T).square().sum(-1) for block in near.split(rows)])
-        halves = [_half(block, bones, unroot) for block in near.split(rows)]
+        halves = [_half(block, bones, unroot, triangular) for block in near.split(rows)]
         # A single block is kept for the gradient; several are cheaper to compute again than to keep.
         ctx.half = halves[0] if len(halves) == 1 else None
         return torch.cat([half.square().sum(1) for half in halves])
 
     @staticmethod
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None, None]:
         """The gradient in the prior covariances alone."""
         near, bones, unroot = ctx.saved_tensors
         gradients = []
@@ -303,12 +349,16 @@ class Explained(torch.autograd.Function):
             for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
                 solved = (block[:, None, :] * bones @ unroot.T) @ unroot  # (b, r, t)
                 gradients.append((2 * weights[..., None] * solved * bones).sum(1))
-            return torch.cat(gradients), None, None
+            return torch.cat(gradients), None, None, None
         for block, weights in zip(near.split(ctx.rows), upstream[0].split(ctx.rows), strict=True):
-            half = ctx.half if ctx.half is not None else _half(block, bones, unroot)
-            back = (half * (2 * weights)[:, None, :]) @ bones  # (b, t, t)
-            gradients.append((back * unroot).sum(1))
-        return torch.cat(gradients), None, None
+            half = ctx.half if ctx.half is not None else _half(block, bones, unroot, ctx.triangular)
+            pull = half * (2 * weights)[:, None, :]  # (b, t, r)
+            gradient = torch.zeros_like(block)
+            for some in _rows(len(unroot)) if ctx.triangular else [slice(0, len(unroot))]:
+                filled = some.stop
+                gradient[:, :filled] += ((pull[:, some] @ bones[:, :filled]) * unroot[some, :filled]).sum(1)
+            gradients.append(gradient)
+        return torch.cat(gradients), None, None, None
 
 
 class Steepest(torch.autograd.Function):
@@ -353,6 +403,19 @@ class Steepest(torch.autograd.Function):
         return upstream[0][:, None] * gradient, None, None, None, None
 
 
-def _half(near: Tensor, bones: Tensor, unroot: Tensor) -> Tensor:
+def _half(near: Tensor, bones: Tensor, unroot: Tensor, triangular: bool) -> Tensor:
     """(b, t, r) whose squares, summed over the data, are what is explained."""
-    return (near[:, None, :] * unroot) @ bones.T
+    if not triangular:
+        return (near[:, None, :] * unroot) @ bones.T
+    half = near.new_empty(len(near), len(unroot), len(bones))
+    for rows in _rows(len(unroot)):
+        filled = rows.stop
+        half[:, rows] = (near[:, None, :filled] * unroot[rows, :filled]) @ bones[:, :filled].T
+    return half
+
+
+def _rows(count: int) -> list[slice]:
+    """Blocks of rows of a lower triangle: columns after the last of a block are zero, and need not be multiplied."""
+    blocks = max(1, min(count // LEAST_ROWS, MOST_BLOCKS))
+    ends = [count * (block + 1) // blocks for block in range(blocks)]
+    return [slice(first, end) for first, end in zip([0, *ends], ends, strict=False)]

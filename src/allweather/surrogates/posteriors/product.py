@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -21,6 +21,7 @@ from allweather.surrogates.gp.known_noise import centre_and_scale, filled, known
 from allweather.surrogates.gp.varying_noise import noise_at
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel, over_columns
+from allweather.surrogates.posteriors.explained import Explanations
 from allweather.surrogates.posteriors.field import Data, ProductField
 from allweather.surrogates.samples.fourier import weight_space
 from allweather.surrogates.samples.joint_draws import (
@@ -62,6 +63,8 @@ class ProductPosterior(Posterior):
     targets: Tensor
     """(t,) standardised outcomes."""
     fitted: Hyperparameters
+    memory: Explanations | None = field(default=None, kw_only=True)
+    """What was computed for earlier outcomes; None where hyperparameters changed, or there were none."""
 
     @classmethod
     def of(
@@ -115,7 +118,13 @@ class ProductPosterior(Posterior):
 
     def field(self, contexts: Tensor) -> ProductField:
         """The fast field."""
-        return ProductField(self.data, contexts)
+        return ProductField(self.data, contexts, self.memory)
+
+    def following(self, earlier: Posterior) -> ProductPosterior:
+        """With what was computed for the earlier outcomes, where they were only added to."""
+        if not isinstance(earlier, ProductPosterior) or not self.data.extends(earlier.data):
+            return self
+        return replace(self, memory=earlier.memory or Explanations())
 
     def paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples by Matheron's rule."""
@@ -173,7 +182,7 @@ class ProductPosterior(Posterior):
             told = Standardised(joint, targets, (data.shift, data.scale), variances)
             found = ProductPosterior.conditioned(self.fitted, data.kernel, told)
             return replace(found, data=replace(found.data, order=data.order, slopes=data.slopes))
-        return replace(self, data=bordered(data, points, believed - expected), targets=targets)
+        return replace(self, data=bordered(data, points, believed - expected), targets=targets, memory=None)
 
     def arranged(self, order: Sequence[int], split: int) -> ProductPosterior:
         """The same posterior: a kernel that is a product over columns is one however they are split."""
