@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 import allweather as aw
+from allweather.acquisition import Acquisition
 from allweather.methods.composition import Composition
 from allweather.problems import Problem, problem
 from allweather.surrogates.gp.priors import LogNormalPriors
@@ -63,23 +64,36 @@ METHODS: dict[str, Callable[[], Composition]] = {
 }
 """The default, and published methods; `sbo-kde, rbf` has the surrogate and the samples of wasserstein's code."""
 PRIORS = LogNormalPriors()
-SMOOTH = aw.GP(outputscale="fit", transform="auto", priors=PRIORS)
+PLAIN = aw.GP("matern", outputscale="fit", priors=PRIORS)
+EVEN = aw.GP("matern", outputscale="fit", transform="auto", priors=PRIORS, varying_noise=False)
+SMOOTH = aw.GP(outputscale="fit", transform="auto", priors=PRIORS, varying_noise=False)
+ACQUISITIONS: Mapping[str, Acquisition] = {
+    "width 1": aw.ObjectiveUCB(1.0),
+    "width 2": aw.ObjectiveUCB(2.0),
+    **{f"horizon {horizon}": aw.OnlineKnowledgeGradient(horizon) for horizon in (1.5, 2.0, 3.0, 6.0)},
+    **{f"horizon {c} sqrt": aw.OnlineKnowledgeGradient(aw.PowerLaw(c, -0.5)) for c in (0.5, 1.0)},
+}
+SURROGATES: Mapping[str, aw.Surrogate] = {
+    "untransformed": PLAIN,
+    "even noise": EVEN,
+    "rbf": SMOOTH,
+    "kernel average": aw.KernelAverage(surrogate=SMOOTH),
+    "kernels by evidence": aw.KernelAverage(surrogate=SMOOTH, weights="evidence"),
+}
 VARIANTS: dict[str, Callable[[], Composition]] = {
-    "untransformed": lambda: Composition(surrogate=aw.GP("matern", outputscale="fit", priors=PRIORS)),
-    "kernel average": lambda: Composition(surrogate=aw.KernelAverage(surrogate=SMOOTH)),
-    "kernels by evidence": lambda: Composition(surrogate=aw.KernelAverage(surrogate=SMOOTH, weights="evidence")),
-    "width 2": lambda: Composition(acquisition=aw.ObjectiveUCB(2.0)),
-    "rbf": lambda: Composition(surrogate=SMOOTH),
+    **{name: partial(Composition, acquisition=acquisition) for name, acquisition in ACQUISITIONS.items()},
+    **{name: partial(Composition, surrogate=surrogate) for name, surrogate in SURROGATES.items()},
     **{
-        f"horizon {horizon}": lambda horizon=horizon: Composition(acquisition=aw.OnlineKnowledgeGradient(horizon))
-        for horizon in (1.5, 3.0, 6.0)
+        f"{first}, {second}": partial(Composition, acquisition=acquisition, surrogate=surrogate)
+        for first, acquisition in ACQUISITIONS.items()
+        for second, surrogate in SURROGATES.items()
     },
-    "horizon 3, rbf": lambda: Composition(acquisition=aw.OnlineKnowledgeGradient(3.0), surrogate=SMOOTH),
-    "horizon 3, untransformed": lambda: Composition(
-        acquisition=aw.OnlineKnowledgeGradient(3.0), surrogate=aw.GP("matern", outputscale="fit", priors=PRIORS)
-    ),
 }
 """Candidates for the default; what a composition leaves open is as in the default."""
+
+
+def _bursts(step: int) -> float:
+    return float(step) if step in {int(6 * 1.25**k) for k in range(20)} else 3.0
 
 
 def _built(label: str) -> Problem:

@@ -1,24 +1,39 @@
 """What a trial earns, and what it adds to those to come."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
-from tests.acquisition.beliefs import GRID, belief
+from tests.acquisition.beliefs import GRID, belief, observations
 
 import allweather as aw
-from allweather import OnlineKnowledgeGradient
-from allweather.acquisition.online_knowledge_gradient import ClosedGain, LinearGain
+from allweather import GP, OnlineKnowledgeGradient, Reference
+from allweather.acquisition.online_knowledge_gradient import ClosedGain, LinearGain, _own_step
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 
 
 def both(known, horizon=7.0, contexts=3):
     best, state = known.incumbents(1), known.generator.get_state()
-    closed = ClosedGain(known, horizon, best, contexts)
-    known.generator.set_state(state)
+    closed = ClosedGain(_own_step(known, best[0], contexts), horizon)
+    known.generator.set_state(state)  # the same few contexts
     return closed, LinearGain(known, horizon, best, contexts)
 
 
-def test_the_closed_form_is_that_of_lines_with_its_gradient():
-    closed, lines = both(belief())
+def skewed():
+    """A belief about outcomes that are transformed, at more contexts than tangents are taken in."""
+    table = observations(14)
+    table = replace(table, values=torch.exp(8 * table.values))
+    points = torch.linspace(0, 1, 90, dtype=torch.float64)[:, None]
+    surrogate = GP("matern", outputscale="fit", transform="auto").fit(table)
+    assert isinstance(surrogate, TransformedPosterior)
+    reference = Reference(points, torch.full((90,), 1 / 90, dtype=torch.float64))
+    return replace(belief(), surrogate=surrogate, reference=reference, observations=table)
+
+
+@pytest.mark.parametrize("transformed", [False, True])
+def test_the_closed_form_is_that_of_lines_with_its_gradient(transformed):
+    closed, lines = both(skewed() if transformed else belief())
     decisions = GRID[3:9].clone().requires_grad_()
     expected = lines(decisions)
     (gradient,) = torch.autograd.grad(expected.sum(), decisions)

@@ -18,6 +18,7 @@ from allweather.objectives import Expectation
 from allweather.schedules import Schedule, as_schedule
 from allweather.surrogates.posteriors.field import ProductField
 from allweather.surrogates.posteriors.own_step import OwnStep
+from allweather.surrogates.posteriors.transformed_posterior import TransformedField
 
 HORIZON = 3.0
 """Trials to come (`python -m benchmarks default_choice`): longer ones, and ones that grow, cost more than they find."""
@@ -33,8 +34,8 @@ class OnlineKnowledgeGradient(Acquisition):
     the best decision so far, averaged over the context to come, and it is earned in every trial to come: a long horizon
     explores more. What a trial says about other decisions is left out; see `KnowledgeGradient`.
 
-    For means of a `GP` it costs about as much as `ObjectiveUCB`. Where outcomes are transformed, and for other
-    objectives, gains are those of tangents.
+    For means of a `GP` it costs about as much as `ObjectiveUCB`, with a gradient in closed form. Where outcomes are
+    transformed, and for other objectives, gains are those of tangents.
 
     Example:
         >>> OnlineKnowledgeGradient(horizon=20).contexts
@@ -55,9 +56,26 @@ class OnlineKnowledgeGradient(Acquisition):
         horizon = as_schedule(self.horizon, where)(belief.progress)
         require(horizon >= 0, f"{where} at step {belief.step}", "be at least 0", horizon)
         best = belief.incumbents(1)
-        plain = type(belief.objective) is Expectation and isinstance(belief.field, ProductField) and not belief.chooses
-        kind = ClosedGain if plain and best.device.type == "cpu" else LinearGain
-        return kind(belief, max(horizon, 1.0), best, self.contexts)
+        closed = best.device.type == "cpu" and not belief.chooses and type(belief.objective) is Expectation
+        step = _own_step(belief, best[0], self.contexts) if closed else None
+        if step is None:
+            return LinearGain(belief, max(horizon, 1.0), best, self.contexts)
+        return ClosedGain(step, max(horizon, 1.0))
+
+
+def _own_step(belief: Belief, best: Tensor, contexts: int) -> OwnStep | None:
+    """What a trial does to a mean of outcomes in closed form; None where there is none."""
+    field, weights = belief.field, belief.reference.weights
+    if isinstance(field, ProductField):
+        return OwnStep.of(field, weights, coming_contexts(belief, weights, contexts), best)
+    if not isinstance(field, TransformedField) or not isinstance(field.inner, ProductField):
+        return None
+    few = _on_few(belief)
+    inner = few.field.inner if isinstance(few.field, TransformedField) else None
+    assert isinstance(inner, ProductField)
+    some = inner, few.reference.weights
+    coming = coming_contexts(belief, weights, contexts)
+    return OwnStep.of_transformed(field.inner, field.transform, weights, some, coming, best)
 
 
 class LinearGain(HintedScore):
@@ -103,11 +121,8 @@ def _on_few(belief: Belief) -> Belief:
 class ClosedGain(HintedScore):
     """Of a mean over contexts."""
 
-    def __init__(self, belief: Belief, horizon: float, best: Tensor, contexts: int) -> None:
-        weights, field = belief.reference.weights, belief.field
-        assert isinstance(field, ProductField)
-        self._step = OwnStep.of(field, weights, coming_contexts(belief, weights, contexts), best[0])
-        self._horizon = horizon
+    def __init__(self, step: OwnStep, horizon: float) -> None:
+        self._step, self._horizon = step, horizon
         self.slopes = self._slopes
 
     def __call__(self, decisions: Tensor) -> Tensor:

@@ -226,8 +226,17 @@ class ProductField(Field):
         """
         kernel = self.data.kernel
         scaled = contexts / kernel.lengthscales[kernel.split :]
-        coming = kernel.factor(scaled, self._anchors)
-        return weights @ kernel.factor(self._scaled, scaled), weights @ self._correlations, coming
+        return weights @ kernel.factor(self._scaled, scaled), weights @ self._correlations, self.with_data(contexts)
+
+    @property
+    def correlations(self) -> Tensor:
+        """(n, t) of the contexts with those of the data."""
+        return self._correlations
+
+    def with_data(self, contexts: Tensor) -> Tensor:
+        """Correlations (m, t) of other contexts (m, d_c) with those of the data."""
+        kernel = self.data.kernel
+        return kernel.factor(contexts / kernel.lengthscales[kernel.split :], self._anchors)
 
     def mean_bound(self, decisions: Tensor, weights: Tensor, width: float) -> Tensor:
         """From the root of the mean variance, which is not below the mean of its roots: O(t^2) per decision."""

@@ -102,6 +102,16 @@ class TransformedField(Field):
         self._sample: tuple[Tensor, tuple[Tensor, Field, Tensor]] | None = None
         """The last weights that all decisions shared, and the sample that stands for them."""
 
+    @property
+    def inner(self) -> Field:
+        """The field of transformed outcomes."""
+        return self._inner
+
+    @property
+    def transform(self) -> OutcomeTransform:
+        """Of the outcomes."""
+        return self._posterior.transform
+
     def __call__(self, decisions: Tensor) -> Moments:
         """Mean and standard deviation at every context."""
         mean, sd = self._inner(decisions)
