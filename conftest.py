@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
-TOOLS = {"ax": "Ax", "optuna": "Optuna"}
+TOOLS = {"ax": "Ax", "gest_api": "gest-api", "optuna": "Optuna"}
 MISSING = [name for name in TOOLS if find_spec(name) is None]
 THEIRS = {"ax": "ignore::DeprecationWarning", "botorch": "ignore:A not p.d."}
 """Warnings of the tools on the pages about them."""

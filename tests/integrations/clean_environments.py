@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[2]
 HERE = "tests/integrations"
 EXAMPLES = f"{HERE}/test_examples.py"
-UNASKED = ("ax", "fastapi", "optuna", "plotly")
+UNASKED = ("ax", "fastapi", "gest_api", "optuna", "plotly")
 """What `import allweather` must not import, installed or not."""
 LOOK = f"import sys, allweather; found = [n for n in {UNASKED} if n in sys.modules]; assert not found, found"
 
@@ -26,6 +26,7 @@ class Environment:
     extra: str
     pins: tuple[str, ...]
     tests: tuple[str, ...]
+    """Test files and pages."""
 
     @property
     def requirement(self) -> str:
@@ -33,13 +34,25 @@ class Environment:
         return f"{ROOT}[{self.extra}]" if self.extra else str(ROOT)
 
 
+IMPORTS = f"{HERE}/test_imports.py"
+OPTUNA = (f"{HERE}/test_optuna.py", IMPORTS, "docs/optuna.md")
 ENVIRONMENTS = {
     "botorch": Environment(
-        "", (), tuple(f"{HERE}/test_botorch_{name}.py" for name in ("acquisition", "input_noise", "objective"))
+        "",
+        (),
+        (
+            *(f"{HERE}/test_botorch_{name}.py" for name in ("acquisition", "input_noise", "objective")),
+            "docs/botorch.md",
+        ),
     ),
-    "optuna-5": Environment("optuna", ("optuna==5.*",), (f"{HERE}/test_optuna.py", f"{HERE}/test_imports.py")),
-    "optuna-4.9": Environment("optuna", ("optuna==4.9.*",), (f"{HERE}/test_optuna.py", f"{HERE}/test_imports.py")),
-    "ax": Environment("ax", ("ax-platform==1.3.*",), (f"{HERE}/test_ax.py", f"{HERE}/test_imports.py")),
+    "optuna-5": Environment("optuna", ("optuna==5.*",), OPTUNA),
+    "optuna-4.9": Environment("optuna", ("optuna==4.9.*",), OPTUNA),
+    "ax": Environment("ax", ("ax-platform==1.3.*",), (f"{HERE}/test_ax.py", IMPORTS, "docs/ax.md")),
+    "xopt": Environment(
+        "gest-api",
+        ("xopt==3.2.*", "gest-api==0.2.*"),
+        (f"{HERE}/test_gest_api.py", f"{HERE}/test_xopt.py", IMPORTS, "docs/gest_api.md"),
+    ),
 }
 
 
@@ -58,11 +71,10 @@ def tried(name: str, environment: Environment, folder: Path) -> bool:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     constraints = ["-c", str(ROOT / "constraints.txt")]
-    subprocess.run([*pip, *constraints, environment.requirement, *environment.pins, "pytest"], check=True)
+    subprocess.run([*pip, *constraints, environment.requirement, *environment.pins, "pytest", "hypothesis"], check=True)
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
     print(f"== {name}: installed in {time.perf_counter() - started:.0f} s, {size / 2**20:.0f} MiB", flush=True)
-    page = f"docs/{name.partition('-')[0]}.md"
-    tests = [str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *environment.tests, page, EXAMPLES]
+    tests = [str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *environment.tests, EXAMPLES]
     commands = [[str(python), "-c", LOOK], tests]
     settings = {**os.environ, "ALLWEATHER_SHIFT_SEEDS": "5"}
     results = [subprocess.run(command, check=False, cwd=ROOT, env=settings).returncode for command in commands]

@@ -95,6 +95,6 @@ def test_what_does_not_fit_the_experiment_is_refused(words, said):
         client.get_next_trials(1)
 
 
-def test_outcomes_are_given_by_metric():
-    with pytest.raises(aw.InvalidInput, match="be given by metric"):
+def test_outcomes_are_given_by_name():
+    with pytest.raises(aw.InvalidInput, match="be given by name"):
         AllweatherNode(WEATHER, outcomes=[aw.Maximize()])

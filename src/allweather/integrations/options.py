@@ -14,12 +14,15 @@ from allweather.acquisition.context_rules import ChooseOnly
 from allweather.contexts import ContextModel
 from allweather.errors import require
 from allweather.methods.composition import Composition
-from allweather.objectives import Expectation, Objective, Outcome
+from allweather.objectives import AtLeast, Expectation, Objective, Outcome
 from allweather.space import Space
 from allweather.space.constraints import LinearConstraint
 from allweather.study import Study
 from allweather.study.spec import COLUMNS, check_start, resolve_method
 from allweather.surrogates import Surrogate
+
+Given = Mapping[str, Outcome] | None
+"""How contexts count in outcomes, by name: `AtLeast(0.95, probability=0.9)`, `Maximize(CVaR(0.1))`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,3 +135,40 @@ def require_names(names: Iterable[str], where: str) -> None:
     taken = (*COLUMNS, "self")
     for name in names:
         require(name not in taken, where, f"not name a parameter or context like one of {', '.join(taken)}", name)
+
+
+def check_given(outcomes: Any, where: str) -> None:
+    """Refuse what does not say how contexts count in outcomes.
+
+    Args:
+        outcomes: as the user gave them.
+        where: what the user called.
+    """
+    fits = outcomes is None or (
+        isinstance(outcomes, Mapping) and all(isinstance(each, Outcome) for each in outcomes.values())
+    )
+    example = 'be given by name, such as {"purity": AtLeast(0.95, probability=0.9)}'
+    require(fits, f"{where}(outcomes=...)", example, outcomes)
+
+
+def chosen_outcome(said: Mapping[str, Outcome], name: str, usual: Outcome, where: str, place: str) -> Outcome:
+    """Return what is wanted of an outcome: what the user said of it, or else what is usual.
+
+    Args:
+        said: by name; kind and bound are those of the other library.
+        name: of the outcome.
+        usual: where nothing is said.
+        where: what the user called.
+        place: where the other library says it, such as `the experiment`.
+
+    Example:
+        >>> chosen_outcome({}, "purity", AtLeast(0.95), "AllweatherNode", "the experiment").threshold
+        0.95
+    """
+    chosen = said.get(name, usual)
+    bound = f"{usual.threshold:g}, " if isinstance(usual, AtLeast) else ""
+    same = type(chosen) is type(usual)
+    same = same and getattr(chosen, "threshold", None) == getattr(usual, "threshold", None)
+    requirement = f"be {type(usual).__name__}({bound}...), as in {place}"
+    require(same, f"{where}(outcomes=...) {name}", requirement, chosen)
+    return chosen

@@ -13,8 +13,9 @@ from ax.core.experiment import Experiment
 from ax.core.trial_status import TrialStatus
 
 from allweather.errors import InvalidInput, require
-from allweather.integrations.ax.metrics import Given, reference_point, require_supported, wanted_outcomes
+from allweather.integrations.ax.metrics import reference_point, require_supported, wanted_outcomes
 from allweather.integrations.ax.parameters import WHERE, Decisions
+from allweather.integrations.options import Given
 from allweather.objectives import Expectation, Objective, Outcome
 from allweather.space import Space
 from allweather.space.variables import Context, Integer, Real, Variable

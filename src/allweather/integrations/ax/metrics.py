@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ax.core.experiment import Experiment
 from ax.core.optimization_config import OptimizationConfig
@@ -12,10 +11,8 @@ from ax.core.types import ComparisonOp
 
 from allweather.errors import require
 from allweather.integrations.ax.parameters import WHERE
+from allweather.integrations.options import Given, chosen_outcome
 from allweather.objectives import AtLeast, AtMost, Maximize, Minimize, Objective, Outcome
-
-Given = Mapping[str, Outcome] | None
-"""How contexts count in metrics, by name: `AtLeast(0.95, probability=0.9)`, `Maximize(CVaR(0.1))`."""
 
 
 def require_supported(experiment: Experiment) -> OptimizationConfig:
@@ -55,22 +52,13 @@ def wanted_outcomes(config: OptimizationConfig, given: Given, measure: Objective
     weights = [weight for _, weight in config.objective.metric_weights]
     for name, weight in zip(config.objective.metric_names, weights, strict=True):
         kind = Minimize if weight < 0 else Maximize
-        found[name] = _given(said, name, kind(measure), f"be {kind.__name__}(...), as in the experiment")
+        found[name] = chosen_outcome(said, name, kind(measure), WHERE, "the experiment")
     for limit in config.outcome_constraints:
         found[limit.metric_names[0]] = _limit(limit, said)
     strange = sorted(set(said) - set(found))
     requirement = f"name objectives and outcome constraints of the experiment: {', '.join(found)}"
     require(not strange, f"{WHERE}(outcomes=...)", requirement, strange)
     return found
-
-
-def check_given(outcomes: Any) -> None:
-    """Refuse what does not say how contexts count in metrics."""
-    fits = outcomes is None or (
-        isinstance(outcomes, Mapping) and all(isinstance(each, Outcome) for each in outcomes.values())
-    )
-    example = 'be given by metric, such as {"purity": AtLeast(0.95, probability=0.9)}'
-    require(fits, f"{WHERE}(outcomes=...)", example, outcomes)
 
 
 def reference_point(config: OptimizationConfig) -> dict[str, float] | None:
@@ -81,18 +69,9 @@ def reference_point(config: OptimizationConfig) -> dict[str, float] | None:
 
 def _limit(limit: OutcomeConstraint, said: Mapping[str, Outcome]) -> Outcome:
     upward = (limit.op == ComparisonOp.GEQ) == (limit.metric_weights[0][1] > 0)
-    kind, bound = (AtLeast if upward else AtMost), _bound(limit)
-    requirement = f"be {kind.__name__}({bound:g}, ...), as in the experiment"
-    return _given(said, limit.metric_names[0], kind(bound), requirement)
+    kind = AtLeast if upward else AtMost
+    return chosen_outcome(said, limit.metric_names[0], kind(_bound(limit)), WHERE, "the experiment")
 
 
 def _bound(limit: OutcomeConstraint) -> float:
     return float(limit.bound) * (1 if limit.metric_weights[0][1] > 0 else -1)
-
-
-def _given(said: Mapping[str, Outcome], name: str, usual: Outcome, requirement: str) -> Outcome:
-    chosen = said.get(name, usual)
-    same = type(chosen) is type(usual)
-    same = same and getattr(chosen, "threshold", None) == getattr(usual, "threshold", None)
-    require(same, f"{WHERE}(outcomes=...) {name}", requirement, chosen)
-    return chosen

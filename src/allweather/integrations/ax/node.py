@@ -26,10 +26,9 @@ from allweather.contexts import ContextModel
 from allweather.engine.recommendation import Recommendation
 from allweather.errors import is_number, require
 from allweather.integrations.ax.history import CONTEXT, TrialHistory
-from allweather.integrations.ax.metrics import Given, check_given
 from allweather.integrations.ax.parameters import WHERE
 from allweather.integrations.ax.saved import decode_state, encode_state
-from allweather.integrations.options import StudyOptions, only_contexts
+from allweather.integrations.options import Given, StudyOptions, check_given, only_contexts
 from allweather.methods.composition import Composition
 from allweather.objectives import Objective
 from allweather.space import Space
@@ -103,7 +102,7 @@ class AllweatherNode(ExternalGenerationNode):
             numbers = f"Choice({', '.join(map(str, range(len(options))))})"
             remedy = f"number the options, {numbers}, and report the number as metric {named!r}: no order is assumed"
             require(fits, f"{WHERE}(space=...)", "have numeric contexts, as metrics are", (named, choices), remedy)
-        check_given(outcomes)
+        check_given(outcomes, WHERE)
         self.outcomes = None if outcomes is None else dict(outcomes)
         self._history: TrialHistory | None = None
         self._batch: list[tuple[Row, Row | None]] = []
