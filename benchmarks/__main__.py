@@ -53,6 +53,7 @@ from benchmarks import (
     trials,
     walks,
     worst_cases,
+    xopt_generator,
 )
 
 CAMPAIGNS = {
@@ -112,6 +113,7 @@ ALL = {
     "constraints_page": constraints_page.main,
     "league_page": league_page.main,
     "speed_page": speed_page.main,
+    "xopt_generator": xopt_generator.show,
 }
 
 if __name__ == "__main__":
