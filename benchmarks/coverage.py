@@ -97,6 +97,11 @@ class Coverage:
         return sum(panel.half(self.ours) for panel in self.panels)
 
     @property
+    def whole(self) -> bool:
+        """Whether the figure counts as reproduced: all its panels have at least half of the seeds and iterations."""
+        return self.reproduced == len(self.panels)
+
+    @property
     def size(self) -> str:
         """Seeds and iterations of the paper."""
         first = self.panels[0]

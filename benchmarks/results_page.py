@@ -104,7 +104,8 @@ def _cut(results: pd.DataFrame, figure: Figure) -> pd.DataFrame:
 
 
 def _overview(entries: Sequence[Entry]) -> str:
-    head = ["figure", "panels with half of the paper's seeds and iterations", "seeds", "iterations", "CPU hours"]
+    panels = "panels with half of the paper's seeds and iterations"
+    head = ["figure", "reproduced", panels, "seeds", "iterations", "CPU hours"]
     rows = [[*head, *VERDICTS]]
     for entry in entries:
         said = [verdict_of(block) for _, block in entry.statements]
@@ -112,7 +113,8 @@ def _overview(entries: Sequence[Entry]) -> str:
         name, covered = entry.figure.name, entry.coverage
         link = f"[{name}](results/{entry.paper}.md#{name})"
         size = [covered.seeds, covered.iterations, f"{entry.hours:.2f}" if entry.records else ""]
-        rows.append([link, f"{covered.reproduced} of {len(covered.panels)}", *size, *counts])
+        done = "yes" if covered.whole else "no"
+        rows.append([link, done, f"{covered.reproduced} of {len(covered.panels)}", *size, *counts])
     return markdown(rows)
 
 

@@ -1,5 +1,6 @@
 """A divergence of the user's own: phi, its conjugate, and the conformance suite."""
 
+import math
 from dataclasses import dataclass
 
 import cvxpy as cp
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from allweather import KL, ChiSquared, InvalidInput, Phi, Progress, Reference, TotalVariation
+from allweather import DRO, KL, ChiSquared, CVaR, InvalidInput, Phi, Progress, Reference, TotalVariation
 from allweather.distances.divergences.phi import Function
 from allweather.testing import DistanceSuite
 
@@ -159,3 +160,28 @@ def test_sensitivity_of_smooth_and_kinked_divergences():
     _, phi, conjugate, recession = SAME["total variation"]
     assert Phi(0, phi, conjugate, recession).rate == 1
     assert Phi(0, phi, conjugate, recession).sensitivity(values, reference).item() == pytest.approx(-1.0)
+
+
+def test_a_bounded_divergence_leads_from_the_mean_to_conditional_value_at_risk():
+    level = 0.3
+
+    def phi(u):  # finite up to 1 / level, as the ratios q/p of CVaR are
+        left = 1 - level * u
+        room = left.clamp_min(0)
+        inside = torch.special.xlogy(level * u, u) + torch.special.xlogy(room, room / (1 - level))
+        return torch.where(left >= -1e-9, inside / level, torch.inf)  # ratios are rounded
+
+    def conjugate(s):
+        return torch.logaddexp(s + np.log(level), torch.full_like(s, np.log(1 - level))) / level
+
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(5, 40, dtype=torch.float64, generator=generator)
+    reference = Reference.checked(torch.rand(40, 1, generator=generator), [1 / 40] * 40)
+    largest = -np.log(level) - (1 - level) * np.log(1 - level) / level  # divergence of the worst 30% from all
+    risk, mean = CVaR(level)(values, reference), values.mean(-1)
+    near, middle, far = (DRO(Phi(share * largest, phi, conjugate))(values, reference) for share in (1e-9, 0.5, 0.95))
+    torch.testing.assert_close(near, mean, atol=1e-3, rtol=0)
+    assert ((risk < middle) & (middle < mean)).all()
+    torch.testing.assert_close(far, risk, atol=5e-3, rtol=0)
+    expected = -math.sqrt(2 * (1 - level)) * values.std(-1, correction=0)
+    torch.testing.assert_close(Phi(0.0, phi, conjugate).sensitivity(values, reference), expected)
