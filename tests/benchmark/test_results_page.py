@@ -140,3 +140,5 @@ def test_a_panel_needs_half_of_the_seeds_and_iterations_of_every_method_of_the_p
     assert figure_with([*whole[:-1], stored("p", "b", 1, 49)]).reproduced == 0
     rest = [stored(name, method, seed, 100) for name in "pq" for method in ("a", "b", "mine") for seed in range(4)]
     assert figure_with(rest).lacking() == []
+    assert figure_with(rest).whole
+    assert not found.whole
