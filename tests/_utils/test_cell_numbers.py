@@ -38,6 +38,18 @@ def test_a_point_in_doubt_is_settled_by_another_cell():
     assert "is 0.125 a decimal number" in str(again.mixture("days.csv"))
 
 
+@pytest.mark.parametrize(
+    ("decimal", "numbers"),
+    [(",", [1234.0, 1234567.0, 0.5, 1234.5, None, 12500.5]), (".", [1.234, None, None, None, 0.75, None])],
+)
+def test_a_decimal_mark_that_is_stated_leaves_no_doubt(decimal, numbers):
+    marks = NumberMarks(decimal)
+    texts = ["1.234", "1.234.567", "0,5", "1.234,5", "0.75", "12 500,5"]
+    assert [marks.read(text, True, "") for text in texts] == numbers
+    assert marks.again is None
+    assert marks.mixture("days.csv") is None
+
+
 def test_a_mixture_is_told_by_its_first_cells():
     marks = NumberMarks()
     for place, text in enumerate(["0,5", "1,5", "2,5", "3,5", "0.75"]):

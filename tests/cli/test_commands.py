@@ -320,6 +320,16 @@ def test_a_study_is_proposed_for_a_table(terminal, folder, monkeypatch):
         terminal(*each.split())
 
 
+def test_the_decimal_mark_of_a_table_is_stated(terminal, folder):
+    (folder / "mixed.csv").write_text("dose;value\n1.250;0,5\n2.500;1,5\n3.750;2,5\n")
+    assert "--decimal` must be '.' or ','" in terminal("init", "--from", "mixed.csv", "--decimal", "x", code=2).err
+    made = terminal("init", "--from", "mixed.csv", "--decimal", ",", "--json").document
+    assert made["next"][1] == "allweather add mixed.csv --decimal ,"
+    terminal("init", "mixed.toml")
+    assert "say what the decimal mark is" in terminal("add", "mixed.csv", code=2).err.replace("\n", " ").lower()
+    assert "3 trials added" in terminal("add", "mixed.csv", "--decimal", ",").out
+
+
 def test_the_version(terminal):
     assert terminal("--version").out == f"allweather {aw.__version__}\n"
 

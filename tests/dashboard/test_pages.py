@@ -393,7 +393,10 @@ def test_a_table_is_added_by_its_columns(url):
         assert wrong.status_code == 422
         assert "line 4, column 'yield %' must have an outcome, got ''; choose below" in text_of(wrong.text)
         assert '<option value="yield %" selected' in wrong.text
-        done = client.post(here, data={**chosen, "column:value": "yield %", "blank": "failed"})
+        pointed = client.post(here, data={**chosen, "column:value": "yield %", "blank": "failed", "decimal": "."})
+        assert "'yield %' must be a number, got '68,8'" in text_of(pointed.text)
+        assert '<option value="." selected' in pointed.text
+        done = client.post(here, data={**chosen, "column:value": "yield %", "blank": "failed", "decimal": ","})
         assert done.status_code == 303
         assert "4 trials added, numbers 0 to 3" in text_of(client.get(done.headers["location"]).text)
         trials = client.get("/api/v1/studies/amination/trials").json()["trials"]

@@ -103,6 +103,10 @@ def test_decimal_commas_and_points_in_one_file_are_refused_with_the_question(tmp
     ):
         assert part in str(refused.value)
     assert not study.history.trials
+    thousands = study.add([{**ROW, "order": "0,5", "value": "1.234"}], decimal=",")
+    assert thousands[0].values == (1234.0,)
+    with pytest.raises(aw.InvalidInput, match=r"decimal=...\)` must be one of"):
+        study.add(file, decimal=";")
     file.write_text("note;" + MIXED.replace("0.75", "0,75").replace("1.234", "1,234").replace("\n", "\nv1.2;", 3))
     assert study.add(file, columns=list(ROW))[-1].values == (1.234,)
 

@@ -21,6 +21,8 @@ GROUPED = {
 DOUBTFUL = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}")
 """Decimals or thousands: 1.234."""
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+DECIMALS = ("", ".", ",")
+"""Decimal marks that a table may be said to have; none where they are to be told from its cells."""
 
 
 @dataclass
@@ -45,6 +47,8 @@ class Cells:
 class NumberMarks:
     """What points and commas mean in the numbers of a table, as far as they have been read."""
 
+    decimal: str = ""
+    """The decimal mark, where it was stated: the other mark then separates thousands."""
     thousands: frozenset[str] = frozenset()
     """Marks that separate thousands in this table, from an earlier reading."""
     commas: Cells = field(default_factory=Cells)
@@ -68,8 +72,12 @@ class NumberMarks:
             >>> marks = NumberMarks()
             >>> [marks.read(text, True, "") for text in ("0,5", "1.234,5", "12 500", "1'000.5", "oak")]
             [0.5, 1234.5, 12500.0, 1000.5, None]
+            >>> [NumberMarks(decimal=mark).read("1.234", True, "") for mark in ("", ".", ",")]
+            [1.234, 1.234, 1234.0]
         """
         cell = text.strip().replace("\u2212", "-")
+        if self.decimal:
+            return self._stated(re.sub(r"[ \u00a0\u2009\u202f'\u2019]", "", cell) if SPACED.fullmatch(cell) else cell)
         if SPACED.fullmatch(cell):
             return self._decimal(re.sub(r"[^\d.,+-]", "", cell), text, True, where)
         doubt = DOUBTFUL.fullmatch(cell)
@@ -81,6 +89,13 @@ class NumberMarks:
         if doubt:
             self.doubtful.add(doubt.group(1))
         return self._decimal(cell, text, decimal_comma, where)
+
+    def _stated(self, cell: str) -> float | None:
+        """A number whose decimal mark is known."""
+        other = "." if self.decimal == "," else ","
+        grouped = re.fullmatch(rf"[+-]?\d{{1,3}}(?:{re.escape(other)}\d{{3}})+(?:{re.escape(self.decimal)}\d+)?", cell)
+        plain = cell.replace(other, "") if grouped else cell
+        return None if other in plain else parsed_number(plain.replace(self.decimal, "."))
 
     def _decimal(self, cell: str, text: str, decimal_comma: bool, where: str) -> float | None:
         comma = DECIMAL_COMMA.fullmatch(cell) is not None
@@ -98,7 +113,7 @@ class NumberMarks:
     def again(self) -> NumberMarks | None:
         """Marks for a second reading, where what was in doubt is settled by other cells; None where nothing was."""
         settled = frozenset(self.grouping & self.doubtful) - self.thousands
-        return NumberMarks(self.thousands | frozenset(self.grouping)) if settled else None
+        return NumberMarks(thousands=self.thousands | frozenset(self.grouping)) if settled else None
 
     def mixture(self, where: str) -> InvalidInput | None:
         """Return what is wrong with a mixture: 1.234 beside 0,5 may be 1234; None where there is none.
@@ -113,7 +128,7 @@ class NumberMarks:
             f"writes decimals in two ways: with a comma in {self.commas}, with a point in {self.points}; "
             f"is {first} a decimal number, or does the point separate thousands?",
             where=where,
-            remedy="write all numbers of the file with the same decimal mark, and without marks for thousands",
+            remedy="say what the decimal mark is: `decimal=','` or `decimal='.'` (option `--decimal`)",
         )
 
 

@@ -38,6 +38,7 @@ def init(
         list[str] | None,
         typer.Option(metavar="NAME", help="with --from: a column that is not controlled (repeatable)"),
     ] = None,
+    decimal: Annotated[str, typer.Option(metavar="MARK", help="with --from: the decimal mark of numbers, . or ,")] = "",
     minimize: Annotated[bool, typer.Option("--minimize", help="with --from: smaller outcomes are better")] = False,
 ) -> None:
     """Create a study from a TOML file, or from prompts that write the file too.
@@ -47,9 +48,10 @@ def init(
     Example: allweather init kiosk.toml
     """
     if table is not None:
-        _propose(shared, table, file, outcome, context, minimize)
+        _propose(shared, table, file, (outcome, context, decimal), minimize)
         return
-    require(not (outcome or context or minimize), "init", "be given --from with these options", outcome or context)
+    alone = not (outcome or context or decimal or minimize)
+    require(alone, "init", "be given --from with these options", outcome or context or decimal)
     from allweather.storage import Database, names
     from allweather.study import Spec, Study  # here, since parts need torch
 
@@ -79,24 +81,26 @@ def _propose(
     shared: SharedOptions,
     table: Path,
     file: Path | None,
-    outcome: str | None,
-    contexts: list[str] | None,
+    columns: tuple[str | None, list[str] | None, str],
     minimize: bool,
 ) -> None:
-    """Write a spec that is proposed for a table."""
+    """Write a spec that is proposed for a table: its outcome, its contexts and its decimal mark are in `columns`."""
+    outcome, contexts, decimal = columns
     lines = read_lines(table)
     headers = [str(header) for header in lines[0].cells]
     if outcome is None and contexts is None and interactive() and not shared.as_json:
         outcome, contexts = prompt_columns(headers)
     try:
-        proposal = Proposal.of(lines, contexts or [], outcome)
+        proposal = Proposal.of(lines, contexts or [], outcome, decimal)
         _ = proposal.space
     except InvalidInput as error:
         option = {CALL.format("outcome"): "--outcome", CALL.format("contexts"): "--context"}
+        option[CALL.format("decimal")] = "--decimal"
         raise error.at(option.get(error.where, table.name)) from None
     target = Path(f"{table.stem}.toml") if file is None else file
     write_new_file(target, proposed_toml(proposal, table.stem, "minimize" if minimize else "maximize"))
     options = "".join(f" --column {shlex.quote(f'{name}={header}')}" for name, header in proposal.renamed.items())
+    options += f" --decimal {decimal}" if decimal else ""
     again = study_options(shared.storage, None)
     steps = [f"allweather init {shlex.quote(str(target))}{again}"]
     steps.append(f"allweather add {shlex.quote(str(table))}{options}{again}")

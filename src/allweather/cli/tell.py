@@ -149,6 +149,9 @@ def add(
     skip_invalid: Annotated[
         bool, typer.Option("--skip-invalid", help="leave out rows with mistakes, and say which and why")
     ] = False,
+    decimal: Annotated[
+        str, typer.Option(metavar="MARK", help="the decimal mark of numbers, . or , where the file leaves a doubt")
+    ] = "",
     again: Annotated[bool, typer.Option("--again", help="add rows that are there already once more")] = False,
     occasion: Annotated[
         str | None, typer.Option(metavar="NAME", help="a name or date that all rows share, with their context")
@@ -160,6 +163,7 @@ def add(
     """
     log = shared.log()
     reading: Any = {"blank": blank, "missing": missing, "invalid": "skip" if skip_invalid else "refuse"}
+    reading["decimal"] = decimal
     try:
         added = log.add(
             read_lines(file), left or [], columns=_headers_of(column), again=again, occasion=occasion, **reading
@@ -202,14 +206,18 @@ def observe(
         list[str] | None,
         typer.Option(metavar="NAME[=HEADER]", help="read this column, under the given header (repeatable)"),
     ] = None,
+    decimal: Annotated[
+        str, typer.Option(metavar="MARK", help="the decimal mark of numbers, . or , where the file leaves a doubt")
+    ] = "",
 ) -> None:
     """Report contexts that occurred without a trial, from which their distribution is learned: all rows, or none.
 
     In studies of a simulator it is learned from these alone. Example: allweather observe loads.csv --column load=kN
     """
     log = shared.log()
+    mark: Any = decimal
     try:
-        observed = log.observe_contexts(read_lines(file), columns=_headers_of(column))
+        observed = log.observe_contexts(read_lines(file), columns=_headers_of(column), decimal=mark)
     except InvalidInput as error:
         raise error.within(file.name) from None
     shared.print({"observed": observed}, lambda: print_line(f"{observed} contexts observed"))

@@ -174,7 +174,7 @@ async def withdraw(request: Request, study: CurrentStudy, number: TrialNumber) -
 @one.post("/trials", status_code=201, tags=["ask and tell"], responses=WRITES)
 async def add(request: Request, study: CurrentStudy, table: AddIn) -> AddedOut:
     """Add past data, all rows or none: a value for every variable, and the outcome as `value`."""
-    names = ("left", "columns", "blank", "missing", "invalid", "again", "occasion")
+    names = ("left", "columns", "blank", "missing", "invalid", "decimal", "again", "occasion")
     added = await study.add(
         [dict(row) for row in table.rows], request, **{name: getattr(table, name) for name in names}
     )

@@ -196,6 +196,7 @@ async def create(request: Request, form: PostedForm) -> Response:
         return RedirectResponse(study_path(name), 303)
     log = cache_of(request).find(name).log
     chosen = {"table": form.fields["table"], "column:value": form.fields.get("outcome", "")}
+    chosen["decimal"] = form.fields.get("decimal", "")
     table = await run_in_threadpool(lambda: TableForm.of(log.space, log.spec.outcome_names, chosen))
     return render(request, "columns.html", table=table, name=name, controlled=False)
 
@@ -405,10 +406,11 @@ def _proposal(form: Form) -> Proposal:
     if not lines:
         raise InvalidInput("choose a file or paste a table: a line of headers, and a line for each trial")
     contexts = [name.strip() for name in form.fields.get("contexts", "").split(",") if name.strip()]
+    decimal = form.fields.get("decimal", "")
     try:
-        return Proposal.of(lines, contexts, form.fields.get("outcome", "").strip() or None)
+        return Proposal.of(lines, contexts, form.fields.get("outcome", "").strip() or None, decimal)
     except InvalidInput as error:
-        what = {CALL.format(name): name for name in ("outcome", "contexts")}
+        what = {CALL.format(name): name for name in ("outcome", "contexts", "decimal")}
         raise error.at(what.get(error.where, "table")) from None
 
 

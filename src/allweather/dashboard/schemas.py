@@ -253,6 +253,9 @@ class AddIn(Model):
         default="refuse", description="what a row is whose context is not all there"
     )
     invalid: Literal["refuse", "skip"] = Field(default="refuse", description="whether rows with mistakes are left out")
+    decimal: Literal["", ".", ","] = Field(
+        default="", description="the decimal mark of numbers in text, where it is known"
+    )
     again: Annotated[bool, Field(strict=True, description="add rows that are there already once more")] = False
     occasion: Occasion = None
     left: Annotated[list[Name], Field(max_length=200)] = Field(

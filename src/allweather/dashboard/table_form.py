@@ -42,7 +42,7 @@ class TableForm:
             space: the variables of the study.
             outcomes: their names, where there are several.
             entered: text by field name: `table`, and once columns are chosen `column:NAME`, `blank`, `missing`,
-                `invalid`, `again` and `occasion`.
+                `invalid`, `decimal`, `again` and `occasion`.
             error: what was wrong with the last submission.
             problems: the same, cell by cell.
 
@@ -77,5 +77,6 @@ class TableForm:
         occasion = self.entered.get("occasion", "").strip() or None
         columns = {name: header for name, header in self.columns.items() if header}
         reading = {name: self.entered.get(name) or "refuse" for name in ("blank", "missing", "invalid")}
+        reading["decimal"] = self.entered.get("decimal", "")
         again = bool(self.entered.get("again"))
         return {"left": left, "columns": columns, "again": again, "occasion": occasion, **reading}

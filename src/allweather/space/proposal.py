@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from allweather._utils.cell_numbers import NumberMarks
+from allweather._utils.cell_numbers import DECIMALS, NumberMarks
 from allweather._utils.tables import Line, is_blank, read_table
 from allweather.errors import InvalidInput, is_number, require
 from allweather.space.space import Space
@@ -73,14 +73,16 @@ class Proposal:
     rows: int
 
     @classmethod
-    def of(cls, table: Any, contexts: Sequence[str] = (), outcome: str | None = None) -> Proposal:
+    def of(cls, table: Any, contexts: Sequence[str] = (), outcome: str | None = None, decimal: str = "") -> Proposal:
         """Propose variables for a table.
 
         Args:
             table: a DataFrame, a CSV or .xlsx file, or rows.
             contexts: the columns that are not controlled, by header, with or without unit.
             outcome: the column of the outcome, likewise; by default one that is called `value` or the like.
+            decimal: the decimal mark of numbers in text, where it is known.
         """
+        require(decimal in DECIMALS, CALL.format("decimal"), "be '.' or ','", decimal)
         lines = [line for line in read_table(table) if line.problem is None]
         require(len(lines) > 0, CALL.format("table"), "have rows below its header", "no rows")
         require(not isinstance(contexts, str), CALL.format("contexts"), "be a list of names", contexts)
@@ -89,7 +91,7 @@ class Proposal:
         uncertain = {_found(each, headers, CALL.format("contexts")) for each in contexts}
         require(measured not in uncertain, CALL.format("contexts"), "not name the outcome", measured)
         names = _names([header for header in headers if header != measured])
-        columns = _Columns(lines)
+        columns = _Columns(lines, decimal)
         proposed = [columns.proposed(header, *names[header], header in uncertain) for header in names]
         wrong = [each for each in proposed if each.variable is None and each.header in uncertain]
         if wrong:
@@ -123,8 +125,8 @@ class Proposal:
 class _Columns:
     """The cells of a table by column."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
-        self._lines, self._marks = lines, NumberMarks()
+    def __init__(self, lines: Sequence[Line], decimal: str) -> None:
+        self._lines, self._marks = lines, NumberMarks(decimal)
         for line in lines:  # what points and commas mean is a matter of the whole table
             for cell in line.cells.values():
                 if isinstance(cell, str):

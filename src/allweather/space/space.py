@@ -185,7 +185,9 @@ class Space:
         self.contexts = Box("context", uncontrolled)
 
     @classmethod
-    def from_table(cls, table: Any, contexts: Sequence[str] = (), outcome: str | None = None) -> Space:
+    def from_table(
+        cls, table: Any, contexts: Sequence[str] = (), outcome: str | None = None, decimal: str = ""
+    ) -> Space:
         """Return the space that is proposed for a table: look at it, and write what you want different.
 
         Names are headers without units; kinds, bounds and options follow from the cells. `Proposal.of` of the same
@@ -195,6 +197,7 @@ class Space:
             table: a DataFrame, a CSV or .xlsx file, or rows.
             contexts: the columns that are not controlled.
             outcome: the column of the outcome; by default one that is called `value` or the like.
+            decimal: the decimal mark of numbers in text, "." or ",", where it is known.
 
         Example:
             >>> days = [{"order (kg)": o, "demand": d, "profit": 1.0} for o, d in [(0.5, 3), (2.5, 8), (1.25, 5)]]
@@ -203,7 +206,7 @@ class Space:
         """
         from allweather.space.proposal import Proposal  # which is made of spaces
 
-        return Proposal.of(table, contexts, outcome).space
+        return Proposal.of(table, contexts, outcome, decimal).space
 
     @property
     def variables(self) -> dict[str, Variable]:

@@ -234,6 +234,7 @@ class StudyLog:
         blank: Literal["refuse", "failed", "pending"] = "refuse",
         missing: Literal["refuse", "pending", "drop"] = "refuse",
         invalid: Literal["refuse", "skip"] = "refuse",
+        decimal: Literal["", ".", ","] = "",
         again: bool = False,
         occasion: Any = None,
     ) -> Added:
@@ -253,6 +254,7 @@ class StudyLog:
             missing: what a row with an empty context cell is: refused, a trial that waits for the rest of its context,
                 or left out.
             invalid: whether rows with mistakes are refused, all at once, or left out.
+            decimal: the decimal mark of numbers in text, where it is known; the other mark then separates thousands.
             again: whether rows that are in the study already are added once more.
             occasion: a name or date that all rows share, where they have the same context.
 
@@ -264,9 +266,8 @@ class StudyLog:
             'Mon'
         """
         lines = read_table(table)
-        addition = self._validator.added(
-            lines, left, again, columns=columns, blank=blank, missing=missing, invalid=invalid, occasion=occasion
-        )
+        rows: dict[str, Any] = {"blank": blank, "missing": missing, "invalid": invalid, "decimal": decimal}
+        addition = self._validator.added(lines, left, again, columns=columns, occasion=occasion, **rows)
         trials = self._writes.decide(addition) if lines else []
         return Added(trials, addition.skipped, lambda: self.history)
 
@@ -284,7 +285,7 @@ class StudyLog:
         """
         return self.history.suspicious
 
-    def observe_contexts(self, table: Any, *, columns: Columns = None) -> int:
+    def observe_contexts(self, table: Any, *, columns: Columns = None, decimal: Literal["", ".", ","] = "") -> int:
         """Report contexts that occurred without a trial; a context model that is learned learns from them.
 
         In studies of a simulator the law of the contexts is learned from these alone, since those of the trials were
@@ -294,6 +295,7 @@ class StudyLog:
             table: a DataFrame, a CSV file or rows, with a column per context variable.
             columns: which columns to read, as a list; or as `{"demand": "sold units"}` what they are called in the
                 table. Further columns are then ignored; without it they are refused.
+            decimal: the decimal mark of numbers in text, where it is known.
 
         Returns:
             The number of contexts, of which all are stored, or none where one is invalid.
@@ -307,7 +309,7 @@ class StudyLog:
             True
         """
         lines = read_table(table)
-        choose = self._validator.observed(lines, columns)
+        choose = self._validator.observed(lines, columns, decimal)
         if lines:
             self._writes.decide(choose)
         return len(lines)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from allweather._utils.cell_numbers import NumberMarks, is_decimal_comma
+from allweather._utils.cell_numbers import DECIMALS, NumberMarks, is_decimal_comma
 from allweather._utils.formatting import parsed_number, tame, untamed
 from allweather._utils.tables import TABLE, Columns, Line, is_blank
 from allweather.errors import InvalidInput, is_number, name_mismatch, require
@@ -77,13 +77,16 @@ class RowReader:
     """What a row is whose context is not all there: a mistake, a pending trial, or left out."""
     invalid: str = "refuse"
     """Whether rows with mistakes are left out."""
+    decimal: str = ""
+    """The decimal mark of all numbers, where it is known."""
     marks: NumberMarks = field(default_factory=NumberMarks, repr=False, compare=False)
     """What points and commas mean in the numbers read so far."""
 
     def __post_init__(self) -> None:
-        for name, known in (("blank", BLANK), ("missing", MISSING), ("invalid", INVALID)):
+        for name, known in (("blank", BLANK), ("missing", MISSING), ("invalid", INVALID), ("decimal", DECIMALS)):
             given = getattr(self, name)
             require(given in known, f"Study.add({name}=...)", f"be one of {', '.join(known)}", given)
+        self.marks.decimal = self.decimal
         columns = self.columns
         listed = columns is None or (isinstance(columns, Mapping | Sequence) and not isinstance(columns, str))
         fits = listed and all(isinstance(name, str) for name in columns or ())
@@ -295,7 +298,7 @@ class _Cells(NamedTuple):
         place = f"{self.line.where}, column {self.headers.get(name, name)!r}"
         found = self.marks.read(cell, self.line.decimal_comma, place)
         if found is None and is_decimal_comma(cell):
-            remedy = "write a decimal point, or separate cells by semicolons"
+            remedy = "say that it has a decimal comma, `decimal=','` (option `--decimal ,`), or write a decimal point"
             raise InvalidInput(where=self.at(name), requirement="be a number", received=cell, remedy=remedy)
         return cell if found is None else found
 
@@ -320,7 +323,7 @@ def find_columns(names: Sequence[str], headers: Sequence[str]) -> dict[str, str 
 
 
 def read_contexts(
-    lines: Sequence[Line], box: Box, columns: Columns = None, marks: NumberMarks | None = None
+    lines: Sequence[Line], box: Box, columns: Columns = None, decimal: str = "", marks: NumberMarks | None = None
 ) -> list[dict[str, Value]]:
     """Return contexts that occurred without a trial, one of each row.
 
@@ -328,9 +331,11 @@ def read_contexts(
         lines: rows of a table.
         box: the context variables.
         columns: which columns to read, or what they are called in the table.
-        marks: what points and commas mean in numbers, where that is known.
+        decimal: the decimal mark of all numbers, where it is known.
+        marks: what points and commas mean in numbers, as far as they were read before.
     """
-    reader, found, problems = RowReader(columns, marks=marks or NumberMarks()), list[dict[str, Value]](), []
+    reader = RowReader(columns, decimal=decimal, marks=marks or NumberMarks())
+    found, problems = list[dict[str, Value]](), []
     for line in lines:
         where = f"{OBSERVED} {line.where}"
         if line.problem is not None:
@@ -343,7 +348,7 @@ def read_contexts(
         found.append({name: _tried(problems, cells.read, name, variable) for name, variable in box.items()})
     settled = reader.marks.again
     if settled is not None:
-        return read_contexts(lines, box, columns, settled)
+        return read_contexts(lines, box, columns, decimal, settled)
     if len(problems) == 1:
         raise problems[0]
     if problems:

@@ -186,11 +186,11 @@ class Validator:
 
         return Addition(read, again, reader.invalid == "skip", reread)
 
-    def observed(self, lines: Sequence[Line], columns: Columns = None) -> Choose:
+    def observed(self, lines: Sequence[Line], columns: Columns = None, decimal: str = "") -> Choose:
         """Check contexts that occurred without a trial."""
         box = self.space.joint if self.controlled else self.space.contexts
         require(len(box) > 0, OBSERVED, "be given to a study with contexts", self.space)
-        rows = read_contexts(lines, box, columns)
+        rows = read_contexts(lines, box, columns, decimal)
         parts = [rows[start : start + MAX_ROWS_PER_EVENT] for start in range(0, len(rows), MAX_ROWS_PER_EVENT)]
         return lambda history: [Event.observed(part) for part in parts]
 
