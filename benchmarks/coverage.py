@@ -81,15 +81,17 @@ class Coverage:
         for each in records:
             key = (each["problem"], each.get("measure"), each["method"])
             stored.setdefault(key, {})[each["seed"]] = stored_runs.length(each)
-        panels = []
+        panels: dict[tuple[str, str | None], Panel] = {}
         for campaign in figure.campaigns():
             by_cost = campaign.iterations is None
             for problem in campaign.problems:
                 for measure in [None] if by_cost else [each.name for each in campaign.measures]:
                     runs = {name: stored.get((problem, measure, name), {}) for name in campaign.methods}
-                    own = (problem, measure, tuple(campaign.methods), len(campaign.seeds), campaign.iterations)
-                    panels.append(Panel(*own, runs))
-        return cls(tuple(panels), figure.ours)
+                    key = problem, measure
+                    known = panels[key].runs if key in panels else {}
+                    runs = known | runs  # a panel may have methods of several campaigns
+                    panels[key] = Panel(*key, tuple(runs), len(campaign.seeds), campaign.iterations, runs)
+        return cls(tuple(panels.values()), figure.ours)
 
     @property
     def reproduced(self) -> int:

@@ -123,10 +123,10 @@ def campaigns() -> list[Campaign]:
     found = []
     for each in figure.campaigns():
         name, measure = next(iter(each.problems)), each.measures[0]
-        if name in ("hartmann3", "gp-sample") and measure.name.endswith("TV"):
-            methods: Any = each.methods
+        methods: Any = each.methods
+        if name in ("hartmann3", "gp-sample") and measure.name.endswith("TV") and "TS-BOCU" in methods:
             wide = {**methods["TS-BOCU"][1], "width": 2.0}
-            chosen = {label: methods[label] for label in ("TS-BOCU", "Random")}
+            chosen = {"TS-BOCU": methods["TS-BOCU"], "Random": ("random", {})}
             chosen["UCB-BOCU-2 (width 2)"] = ("ucb-bocu-2", wide)
             redrawn = name == "gp-sample"
             found.append(Campaign([name], chosen, range(10), 50, measures=each.measures, redrawn=redrawn))

@@ -83,8 +83,15 @@ class Entry:
     @property
     def hours(self) -> float:
         """CPU hours of the stored runs; a run with several measures counts once."""
-        repeated = max((len(each.measures) for each in self.figure.campaigns()), default=1)
-        return sum(each["cpu_s"] for each in self.records) / repeated / 3600
+        repeated = {
+            (problem, method, measure.name): len(each.measures)
+            for each in self.figure.campaigns()
+            for problem in each.problems
+            for method in each.methods
+            for measure in each.measures
+        }
+        keys = (((each["problem"], each["method"], each.get("measure")), each["cpu_s"]) for each in self.records)
+        return sum(seconds / repeated.get(key, 1) for key, seconds in keys) / 3600
 
     @property
     def statements(self) -> list[tuple[str, pd.DataFrame]]:

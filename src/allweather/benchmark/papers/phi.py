@@ -540,7 +540,11 @@ FIGURES: tuple[Figure | Table, ...] = (
         "chi2 and TV have the least robust regret.",
         _fig3,
         _FIG3_CLAIMS,
-        guesses=(f"{ITERATIONS} iterations", *_COMMON, "all functions but robot pushing, their two and its three inputs, and its goal"),
+        guesses=(
+            f"{ITERATIONS} iterations",
+            *_COMMON,
+            "all functions but robot pushing, of two inputs, and its goal",
+        ),
     ),
     Figure(
         "phi-fig4",
