@@ -111,9 +111,14 @@ class MMD(Distance):
 
     def first_order(self, values: Tensor, reference: Reference) -> Tensor:
         """`-sqrt(f'Af)`, the sensitivity where every point has mass (Tay et al. 2022), and a lower bound elsewhere."""
-        projected = self._ball(reference).project(values.reshape(-1, values.shape[-1]))
-        length = (values * projected.reshape(values.shape)).sum(-1).clamp_min(1e-300)
-        return -length.sqrt()
+        flat = values.reshape(-1, values.shape[-1])
+        f = flat.detach()
+        projected = self._ball(reference).project(f)
+        squared = (f * projected).sum(-1)
+        length = squared.clamp_min(1e-300).sqrt()
+        # Half the derivative of f'Af is Af, which is known.
+        slope = torch.where(squared > 1e-300, 1 / length, 0.0)[:, None] * projected
+        return -with_gradient(length, lambda: slope, flat).reshape(values.shape[:-1])
 
     def fragility(self, values: Tensor, reference: Reference, target: float) -> Tensor:
         """One quadratic program for each decision, in place of a search over radii."""
