@@ -4,9 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 LIBRARY := .venv/.installed-library
+RELEASE := .venv/.installed-release
 DEVELOPMENT := .venv/.installed
 
-.PHONY: demo test test-fast browser pictures integrations lint audit bench soak results docs format clean
+.PHONY: demo test test-fast browser pictures integrations lint audit dist readme-check release-check bench soak results docs format clean
 
 demo: $(LIBRARY)
 	$(BIN)/allweather demo
@@ -44,9 +45,27 @@ lint: $(DEVELOPMENT)
 
 # Known vulnerabilities of the installed packages. It is no part of `lint`, because it asks pypi.org: a machine without
 # that address could not tell, and a new report about another package would fail changes that have nothing to do with it.
+# With --strict a package about which nothing could be learned is an error, and not a line at the end.
 audit: $(DEVELOPMENT)
 	$(INSTALL) -e '.[audit]'
-	$(BIN)/pip-audit --skip-editable --progress-spinner off
+	$(BIN)/pip freeze --exclude-editable | sed 's/+[^ ]*//' > .venv/audited.txt
+	$(BIN)/pip-audit --strict --no-deps --disable-pip --progress-spinner off --requirement .venv/audited.txt
+
+# Wheel and source distribution of the last commit, checked, with checksums and an SBOM (CycloneDX).
+dist: $(RELEASE)
+	$(BIN)/python -m tests.release.distribution
+
+# The two commands of README in an empty folder, from a clone and from the source distribution: twice as long as
+# `make test`, or with QUICK=1 without what is slow.
+readme-check: dist
+	$(PYTHON) tests/release/first_use.py readme $(if $(QUICK),--quick)
+
+# The wheel in empty environments: Python versions x extras x lowest and newest dependencies, and the transcript of a
+# first use. Where there is no torch without CUDA, TORCH=plain installs one with it: gigabytes.
+TORCH ?=
+release-check: dist
+	$(PYTHON) tests/release/first_use.py wheel
+	$(BIN)/python -m tests.release.matrix dist/*.whl $(if $(filter plain,$(TORCH)),--plain-torch)
 
 # Workers that are killed and suspended, pages under load, deleted logs, damaged bytes, upgrades and backups while all
 # write, and one verdict: ten minutes on each of SQLite and PostgreSQL side by side, or more with MINUTES=30 or HOURS=1.
@@ -81,6 +100,10 @@ $(LIBRARY): pyproject.toml constraints.txt | $(BIN)/python
 $(DEVELOPMENT): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[dev]'
 	@touch $(LIBRARY) $@
+
+$(RELEASE): tests/release/requirements.txt | $(BIN)/python
+	$(INSTALL) -r tests/release/requirements.txt
+	@touch $@
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv

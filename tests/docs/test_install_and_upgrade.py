@@ -48,7 +48,9 @@ def trials(address: str) -> list[float]:
 
 def test_every_extra_is_in_the_table():
     named = set(
-        re.findall(r"`([\w-]+)`", "".join(re.findall(r"^\| (`.*?) \|", (DOCS / "install.md").read_text(), re.MULTILINE)))
+        re.findall(
+            r"`([\w-]+)`", "".join(re.findall(r"^\| (`.*?) \|", (DOCS / "install.md").read_text(), re.MULTILINE))
+        )
     )
     project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text())["project"]
     assert named == set(project["optional-dependencies"])
