@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import CodeType
 from typing import NamedTuple
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -51,6 +52,12 @@ def blocks(page: Path) -> list[Block]:
         found.append(Block(page, start + 1, kind, argument, options, "".join(f"{line}\n" for line in inside)))
         at = closing + 1
     return found
+
+
+def program(page: Path) -> CodeType:
+    """The blocks of a page that are no doctests, as one program."""
+    plain = [each.text for each in blocks(page) if each.kind == "python" and not each.text.startswith(">>> ")]
+    return compile("".join(plain), page.name, "exec")
 
 
 def commands(text: str) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ import pytest
 from tests.docs.fences import DOCS, blocks, pages
 
 HERE = {"index.md", "dashboard.md", "howto/problem.md", "howto/cluster.md", "team.md"}
+HERE |= {"coming_from/ax.md", "coming_from/baybe.md", "coming_from/xopt.md"}
 """Pages whose plain programs have tests of their own, in this folder."""
 CONSOLE = {"index.md", "dashboard.md", "team.md", "methods.md", "lab.md", "messy_data.md", "install.md", "upgrade.md"}
 """Pages whose commands have; those of lab.md in tests/cli."""

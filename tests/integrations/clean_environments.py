@@ -35,7 +35,15 @@ class Environment:
 
 
 IMPORTS = f"{HERE}/test_imports.py"
-OPTUNA = (f"{HERE}/test_optuna.py", IMPORTS, "docs/optuna.md")
+COMING_FROM = "tests/docs/test_coming_from.py"
+HUB = "optunahub==0.5.*"
+OPTUNA = (
+    f"{HERE}/test_optuna.py",
+    f"{HERE}/test_optunahub.py",
+    IMPORTS,
+    "docs/optuna.md",
+    "docs/coming_from/optuna.md",
+)
 ENVIRONMENTS = {
     "botorch": Environment(
         "",
@@ -45,14 +53,17 @@ ENVIRONMENTS = {
             "docs/botorch.md",
         ),
     ),
-    "optuna-5": Environment("optuna", ("optuna==5.*",), OPTUNA),
-    "optuna-4.9": Environment("optuna", ("optuna==4.9.*",), OPTUNA),
-    "ax": Environment("ax", ("ax-platform==1.3.*",), (f"{HERE}/test_ax.py", IMPORTS, "docs/ax.md")),
+    "optuna-5": Environment("optuna", ("optuna==5.*", HUB), OPTUNA),
+    "optuna-4.9": Environment("optuna", ("optuna==4.9.*", HUB), OPTUNA),
+    "ax": Environment(
+        "ax", ("ax-platform==1.3.*",), (f"{HERE}/test_ax.py", f"{HERE}/test_ax_outcomes.py", IMPORTS, "docs/ax.md")
+    ),
     "xopt": Environment(
         "gest-api",
         ("xopt==3.2.*", "gest-api==0.2.*"),
-        (f"{HERE}/test_gest_api.py", f"{HERE}/test_xopt.py", IMPORTS, "docs/gest_api.md"),
+        (f"{HERE}/test_gest_api.py", f"{HERE}/test_xopt.py", IMPORTS, COMING_FROM, "docs/gest_api.md"),
     ),
+    "baybe": Environment("", ("baybe==0.15.*",), (COMING_FROM, "docs/coming_from/baybe.md")),
 }
 
 

@@ -1,6 +1,7 @@
 import logging
 
 import pytest
+from tests.docs.fences import DOCS, program
 
 import allweather as aw
 
@@ -98,3 +99,9 @@ def test_what_does_not_fit_the_experiment_is_refused(words, said):
 def test_outcomes_are_given_by_name():
     with pytest.raises(aw.InvalidInput, match="be given by name"):
         AllweatherNode(WEATHER, outcomes=[aw.Maximize()])
+
+
+def test_the_program_for_users_of_ax_runs():
+    found = {}
+    exec(program(DOCS / "coming_from" / "ax.md"), found)
+    assert 0 <= found["best"]["order"] <= 100

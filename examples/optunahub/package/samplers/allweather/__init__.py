@@ -1,0 +1,3 @@
+from .sampler import AllweatherSampler
+
+__all__ = ["AllweatherSampler"]
