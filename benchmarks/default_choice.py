@@ -43,6 +43,8 @@ STUCK_TRIALS = 15
 
 HORIZONS: dict[str, float | aw.Schedule] = {
     "3": 3.0,
+    "6": 6.0,
+    "sqrt t": aw.PowerLaw(1.0, -0.5),
     **{f"{share} t": aw.PowerLaw(share, -1.0) for share in (0.2, 0.3, 0.6, 1.0)},
 }
 """Of `OnlineKnowledgeGradient`: a number, or shares of the trials that there were."""
@@ -61,6 +63,10 @@ def candidates() -> dict[str, Composition]:
         "ObjectiveUCB(1)": Composition(acquisition=aw.ObjectiveUCB(1.0), surrogate=own),
         "ObjectiveUCB(2)": Composition(acquisition=aw.ObjectiveUCB(2.0), surrogate=own),
         **gradients,
+        "OnlineKnowledgeGradient(3), untransformed": Composition(
+            acquisition=aw.OnlineKnowledgeGradient(3.0),
+            surrogate=aw.GP("matern", outputscale="fit", priors=LogNormalPriors()),
+        ),
     }
 
 

@@ -77,7 +77,7 @@ def _longer(standings: Standings) -> str:
 
 def _floor(results: Results) -> str:
     """By problem, the recommendation of the default and of the floor."""
-    methods = [next(iter(defaults.GOALS)), floor.NAME]
+    methods = [defaults.RECOMMENDING, floor.NAME]
     rows = [["problem", *methods]]
     for problem in (*PROBLEMS, None):
         ratios = [str(results.ratio(each, defaults.REFERENCE, "recommended", 0, problem)) for each in methods]

@@ -32,7 +32,7 @@ from allweather.methods.composition import Composition
 from allweather.problems import Problem, problem
 from allweather.surrogates.gp.priors import LogNormalPriors
 from benchmarks import rivals, unseen_problems
-from benchmarks.defaults import GOALS, study_with
+from benchmarks.defaults import GOALS, RECOMMENDING, study_with
 from benchmarks.league_runs import CHECKPOINTS, Entrant, League, entrant, stored_runs
 from benchmarks.league_tables import STORED, Standings, cumulative, recommended
 
@@ -58,11 +58,12 @@ REFERENCE, LEDRBO = "sbo-kde", "ledrbo"
 DEFAULT = "default"
 METHODS: dict[str, Callable[[], Composition]] = {
     DEFAULT: partial(Composition, goal=GOALS[DEFAULT]),
+    RECOMMENDING: partial(Composition, goal=GOALS[RECOMMENDING]),
     REFERENCE: partial(aw.method, REFERENCE),
     LEDRBO: partial(aw.method, LEDRBO),
     "sbo-kde, rbf": lambda: aw.method(REFERENCE, samples=512, surrogate=aw.GP()),
 }
-"""The default, and published methods; `sbo-kde, rbf` has the surrogate and the samples of wasserstein's code."""
+"""Defaults of two goals, and published methods; `sbo-kde, rbf` has surrogate and samples of wasserstein's code."""
 PRIORS = LogNormalPriors()
 PLAIN = aw.GP("matern", outputscale="fit", priors=PRIORS)
 EVEN = aw.GP("matern", outputscale="fit", transform="auto", priors=PRIORS, varying_noise=False)

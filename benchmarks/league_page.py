@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.defaults import RECOMMENDING
 from benchmarks.evidence import filled, markdown
 from benchmarks.league import DEFAULT, FIRST, LEDRBO, REFERENCE, SECOND, SHOWN, shown_in
 from benchmarks.league_runs import CHECKPOINTS, LAST, stored_runs
@@ -103,9 +104,10 @@ def verdicts(first: Standings, second: Standings) -> list[str]:
             lines.append(f"{text}: {found}, {target} {_met(met)}")
     if any(method == DEFAULT for method, _ in first.runs):
         lines += [_ahead(first), *_stuck(first)]
+    final = RECOMMENDING if RECOMMENDING in second.methods else DEFAULT
     for name, found, most in (
         ("cumulative regret of the default", second.cumulative(DEFAULT, REFERENCE, 30), MOST_OF_SECOND),
-        ("regret of the default's recommendation", second.recommended(DEFAULT, REFERENCE, 30), MOST_RECOMMENDED),
+        ("regret of the default's recommendation", second.recommended(final, REFERENCE, 30), MOST_RECOMMENDED),
     ):
         if found.problems:
             text = f"second league, {name} at 30 trials as a multiple of {REFERENCE}'s"

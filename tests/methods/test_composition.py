@@ -18,7 +18,12 @@ def test_what_papers_leave_open_fits_the_space():
 
 
 @pytest.mark.parametrize(
-    ("goal", "acquisition"), [("every-trial", aw.ObjectiveUCB(1.0)), ("simulation", aw.ObjectiveUCB(2.0))]
+    ("goal", "acquisition"),
+    [
+        ("every-trial", aw.OnlineKnowledgeGradient()),
+        ("recommendation", aw.ObjectiveUCB(1.0)),
+        ("simulation", aw.ObjectiveUCB(2.0)),
+    ],
 )
 def test_defaults_fit_the_goal_and_the_space(goal, acquisition):
     space = aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1), lot=aw.Context(aw.Choice("dry", "wet")))

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from allweather._utils.timing import Stopwatch
-from allweather.acquisition import Acquisition, Belief, ContextRule, ExpectedImprovement
+from allweather.acquisition import Acquisition, Belief, ContextRule
 from allweather.acquisition.joint import JointBelief
 from allweather.acquisition.limits import uncertainty
 from allweather.contexts import Ignored
@@ -33,7 +33,8 @@ from allweather.errors import InvalidInput, require
 from allweather.methods.composition import Composition
 from allweather.methods.control import BestValue, Control, ControlSet, CostAdaptive, Ledger, Rule
 from allweather.methods.control.rules import Offer, SideBelief
-from allweather.methods.goals import PUBLISHED, RECOMMENDATION
+from allweather.methods.defaults import default_acquisition
+from allweather.methods.goals import PUBLISHED
 from allweather.objectives import Objective, Outcome
 from allweather.space import Box, Space
 from allweather.space.constraints import LinearConstraint
@@ -399,19 +400,13 @@ def _of_all_variables(composition: Composition, space: Space, outcomes: Mapping[
 
 
 def _with_acquisition(spec: Described) -> Composition:
-    """Return a study's composition with the acquisition for one objective with limits, where its user leaves it open.
-
-    Where only the recommendation counts, that is expected improvement: optimism about objective and limits costs less
-    on the way, but may stay on the first island of feasible decisions that it finds (`python -m benchmarks
-    constraints`). Cautious studies and objectives whose worst cases take long keep the default of their goal.
-    """
-    composition, outcomes = spec.composition, spec.outcomes
-    wanted = [outcome for outcome in outcomes.values() if not outcome.constrains]
-    open_ = spec.cautious is None and composition.acquisition is None and composition.goal == RECOMMENDATION
-    measure = wanted[0].measure
-    if open_ and len(wanted) == 1 < len(outcomes) and measure is not None and not measure.slow:
-        return composition.with_parts(acquisition=ExpectedImprovement())
-    return composition
+    """Return a study's composition with the acquisition for what it is, where its user leaves it open."""
+    composition, outcomes = spec.composition, list(spec.outcomes.values())
+    if composition.acquisition is not None:
+        return composition
+    controlled, cautious = spec.control is not None, spec.cautious is not None
+    found = default_acquisition(composition.goal, outcomes, composition.surrogate, controlled, cautious)
+    return composition if found is None else composition.with_parts(acquisition=found)
 
 
 def _check_composition(composition: Composition, space: Space, control: Control | None) -> None:

@@ -6,19 +6,19 @@ They were chosen by the campaigns `python -m benchmarks default_choice`, `contro
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from allweather.acquisition import UCB, Acquisition, ObjectiveUCB
+from allweather.acquisition import UCB, Acquisition, ExpectedImprovement, ObjectiveUCB, OnlineKnowledgeGradient
 from allweather.acquisition.context_rules import MostInfluential
 from allweather.contexts import KDE, ContextModel, Empirical
 from allweather.distances import TotalVariation
 from allweather.methods.goals import EVERY_TRIAL, PUBLISHED, RECOMMENDATION, SIMULATION
-from allweather.objectives import DRO, Expectation, Objective
+from allweather.objectives import DRO, Expectation, Objective, Outcome
 from allweather.schedules import DensityRadius
 from allweather.space import Space
 from allweather.space.variables import Context, Real, Variable
-from allweather.surrogates import GP, Surrogate
+from allweather.surrogates import GP, KernelAverage, Surrogate
 from allweather.surrogates.gp.priors import LogNormalPriors
 
 __all__ = ["CONTEXT_RULE", "DEFAULTS", "EVERY_TRIAL", "PUBLISHED", "RECOMMENDATION", "SIMULATION", "Defaults"]
@@ -37,13 +37,43 @@ class Defaults(NamedTuple):
 
 
 def every_trial(space: Space) -> Defaults:
-    """The mean under what was learned about contexts, and an upper confidence bound of that mean itself."""
-    return Defaults(_learned(space), Expectation(), ObjectiveUCB(1.0), default_surrogate())
+    """The mean under what was learned about contexts, and what a trial adds to the mean of those to come."""
+    return Defaults(_learned(space), Expectation(), OnlineKnowledgeGradient(), default_surrogate())
 
 
 def recommendation(space: Space) -> Defaults:
-    """As for every trial: wider bounds recommend no better. Under limits see `Engine.of`."""
-    return every_trial(space)
+    """As for every trial, with an upper confidence bound of that mean. Under limits see `default_acquisition`."""
+    return Defaults(_learned(space), Expectation(), ObjectiveUCB(1.0), default_surrogate())
+
+
+def default_acquisition(
+    goal: str, outcomes: Sequence[Outcome], surrogate: object, controlled: bool, cautious: bool
+) -> Acquisition | None:
+    """Return the acquisition of a study whose user leaves it open, where that of its goal is not the one that is best.
+
+    With one objective and limits, where only the recommendation counts, it is expected improvement: optimism about
+    objective and limits costs less on the way, but may stay on the first island of feasible decisions that it finds
+    (`python -m benchmarks constraints`). Cautious studies and objectives whose worst cases take long are left alone.
+    Where every trial counts, control sets, several outcomes, objectives other than the mean, and surrogates of one's
+    own have the upper confidence bound: the knowledge gradient was chosen for the mean of one outcome, and needs
+    covariances.
+
+    Args:
+        goal: of the study.
+        outcomes: what is wanted of each.
+        surrogate: that of the user, or None.
+        controlled: whether there are control sets.
+        cautious: whether only decisions that are likely to keep all limits are tried.
+    """
+    wanted = [outcome for outcome in outcomes if not outcome.constrains]
+    measure = wanted[0].measure
+    limited = len(wanted) == 1 < len(outcomes)
+    if goal == RECOMMENDATION and limited and not cautious and measure is not None and not measure.slow:
+        return ExpectedImprovement()
+    plain = type(measure) is Expectation and (surrogate is None or isinstance(surrogate, GP | KernelAverage))
+    if goal == EVERY_TRIAL and (controlled or len(outcomes) > 1 or not plain):
+        return ObjectiveUCB(1.0)
+    return None
 
 
 def simulation(space: Space) -> Defaults:
