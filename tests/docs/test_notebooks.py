@@ -10,10 +10,11 @@ matplotlib.use("agg")
 HEADER = "---\nfile_format: mystnb\n"
 NOTEBOOKS = [page for page in pages() if page.read_text().startswith(HEADER)]
 TUTORIALS = ("newsvendor", "crop", "drift", "control", "shift", "simulator", "reactor")
-WANTED = ["choosing", *(f"tutorials/{name}" for name in TUTORIALS)]
+CASES = ("stall", "greenhouse", "nile")
+WANTED = ["choosing", *(f"tutorials/{name}" for name in TUTORIALS), *(f"cases/{name}" for name in CASES)]
 
 
-def test_the_tutorials_are_there():
+def test_the_tutorials_and_cases_are_there():
     assert {str(page.relative_to(DOCS).with_suffix("")) for page in NOTEBOOKS} >= set(WANTED)
 
 
