@@ -105,10 +105,12 @@ def figures(browser: Browser) -> None:
             page.screenshot(path=IMAGES / f"{name}.png")
             page.close()
         aw.plots.write_report(study, Path(folder) / "report.html")
-        page = browser.new_page(viewport={"width": 960, "height": 1200})
-        page.goto(f"file://{folder}/report.html")
-        page.wait_for_selector(".main-svg")
-        page.screenshot(path=IMAGES / "report.png")
+        for name, width, height in (("report", 960, 1200), ("report-phone", 390, 1800)):
+            page = browser.new_page(viewport={"width": width, "height": height})
+            page.goto(f"file://{folder}/report.html")
+            page.wait_for_selector(".main-svg")
+            page.screenshot(path=IMAGES / f"{name}.png")
+            page.close()
 
 
 def demo() -> None:

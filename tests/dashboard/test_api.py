@@ -147,7 +147,7 @@ def test_figures(client):
     assert "control_sets" not in names
     assert names[-2:] == ["check", "policy"]
     for name in names:
-        answer = client.get(f"{ROOT}/kiosk/figures/{name}", params={"columns": 1})
+        answer = client.get(f"{ROOT}/kiosk/figures/{name}", params={"width": 360})
         assert answer.status_code == 200, answer.text
         assert {"data", "layout"} <= answer.json()["figure"].keys()
         assert answer.json()["says"]

@@ -1,5 +1,6 @@
 """No text of a figure leaves the canvas or covers another, whatever the size of the panels."""
 
+import json
 from functools import cache
 from itertools import combinations
 
@@ -7,12 +8,38 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from plotly.offline import get_plotlyjs
+from tests.dashboard.browsers import launched, watched
 from tests.plots import studies
 
 import allweather as aw
 from allweather.plots import STUDY_FIGURES, Bars, Dots, Line, Panel, Picture, Rule
 
 SIZES = ((3.6, 3.2), (5.0, 3.7), (7.0, 4.5))
+WIDTHS = (360, 760, 1200)
+"""Pixels of a phone, of half a screen, and of a wide report."""
+ON_SCREEN = """async figures => {
+    const found = {};
+    for (const [name, width, figure] of figures) {
+        const plot = document.body.appendChild(document.createElement("div"));
+        plot.style.width = `${width}px`;
+        await Plotly.newPlot(plot, { ...figure, config: { staticPlot: true } });
+        const canvas = plot.querySelector(".main-svg").getBoundingClientRect();
+        const texts = [...plot.querySelectorAll("text")]
+            .map(each => [each.textContent.trim(), each.getBoundingClientRect()])
+            .filter(([text, box]) => text && box.width > 0);
+        const apart = (one, other) => Math.min(one.right, other.right) - Math.max(one.left, other.left) < 1
+            || Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) < 1;
+        const cut = ([, box]) => box.left < canvas.left - 1 || box.right > canvas.right + 1
+            || box.top < canvas.top - 1 || box.bottom > canvas.bottom + 1;
+        const troubles = [texts.length > 3 ? [] : ["nothing is drawn"], texts.filter(cut).map(([text]) => text),
+            ...texts.map(([one, box], at) => texts.slice(at + 1).filter(([, other]) => !apart(box, other))
+                .map(([other]) => `${one} | ${other}`))].flat();
+        if (troubles.length) found[`${name}, ${width} pixels`] = troubles;
+        plot.remove();
+    }
+    return found;
+}"""
 LONG = "purity of the product after the second washing at least 0.95 with probability 0.9 within 0.1 in total variation"
 
 
@@ -97,3 +124,18 @@ def test_texts_that_cover_each_other_are_found():
     figure.text(0.5, 0.5, "other")
     figure.text(0.99, 0.5, "cut off here")
     assert {("one", "other"), "cut off here"} <= set(troubles(figure))
+
+
+def test_figures_on_the_screen():
+    broken = crowded().plotly(760)
+    broken.add_annotation(text="one", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    broken.add_annotation(text="other", x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    broken.add_annotation(text="cut off here", x=1.2, y=0.5, xref="paper", yref="paper", showarrow=False)
+    drawn = {**pictures(), "crowded": crowded()}
+    figures = [(name, width, drawn[name].plotly(width)) for name in drawn for width in WIDTHS]
+    sent = [(name, width, json.loads(figure.to_json())) for name, width, figure in [*figures, ("broken", 760, broken)]]
+    with launched() as browser, watched(browser) as page:
+        page.add_script_tag(content=get_plotlyjs())
+        found = page.evaluate(ON_SCREEN, sent)
+    assert {"one | other", "cut off here"} <= set(found.pop("broken, 760 pixels"))
+    assert found == {}

@@ -45,7 +45,7 @@ def test_every_mark_is_drawn_on_both():
 def test_labels_of_points_have_room_within_the_panel(below, side):
     dots = Dots([0, 1], [2, 4], "dots", texts=["a", "b"], labelled=True, below=below)
     drawn = Picture("", "", (Panel("", "x", "y", (dots, Rule(0, "lowest", axis="y"))),)).plotly()
-    assert drawn.data[0].textposition == side
+    assert set(drawn.data[0].textposition) == {side}
     assert drawn.layout.yaxis.autorangeoptions.include == pytest.approx(-0.6 if below else 4.6)
 
 

@@ -416,9 +416,9 @@ class PolicyChoice(ObjectiveChoice):
 
 
 class FigureChoice(PolicyChoice):
-    """An objective, the context variable of a policy, and the number of columns of a figure."""
+    """An objective, the context variable of a policy, and the width of a figure."""
 
-    columns: Annotated[int, Field(ge=1, le=3, description="panels side by side, at most")] = 2
+    width: Annotated[int, Field(ge=240, le=4000, description="pixels of the place where the figure is shown")] = 960
 
 
 def own_choice(spec: Mapping[str, Any] | None) -> ObjectiveChoice | None:

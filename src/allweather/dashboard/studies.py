@@ -226,7 +226,7 @@ class OpenStudy:
         """Return a figure."""
         if name not in FIGURES:
             raise NotFound(f"there is no figure {name!r}; the figures are {', '.join(FIGURES)}")
-        key = (name, choice.key, choice.by, choice.columns)
+        key = (name, choice.key, choice.by, choice.width)
         return await self._drawing.run(self._cached(lambda study: draw(study, name, choice), key), request)
 
     async def report_page(self, choice: ObjectiveChoice, request: Request) -> str:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from fastapi.concurrency import run_in_threadpool
@@ -282,5 +282,5 @@ def draw(study: Study, name: str, choice: FigureChoice) -> Figure:
         picture = plots.policy(study, known_context(study, choice), objective)
     else:
         picture = plots.STUDY_FIGURES[name](study, objective=objective)
-    picture = replace(picture, columns=choice.columns)
-    return Figure(name, picture.title, picture.says, picture.plotly().to_json(), time.perf_counter() - started)
+    drawn = picture.plotly(choice.width).to_json()
+    return Figure(name, picture.title, picture.says, drawn, time.perf_counter() - started)

@@ -49,11 +49,15 @@ class Picture:
         across = min(self.columns, len(self.panels))
         return -(-len(self.panels) // across), across
 
-    def plotly(self) -> Any:
-        """Return the figure as a `plotly.graph_objects.Figure`."""
+    def plotly(self, width: int | None = None) -> Any:
+        """Return the figure as a `plotly.graph_objects.Figure`.
+
+        Args:
+            width: pixels of the place where it is shown; by default 960. Below 640 panels stand below each other.
+        """
         with _required("plotly"):
             from allweather.plots import plotly_backend
-        return plotly_backend.draw(self)
+        return plotly_backend.draw(self) if width is None else plotly_backend.draw(self, width)
 
     @property
     def toolbar(self) -> dict[str, Any]:

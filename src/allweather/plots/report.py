@@ -6,6 +6,7 @@ import base64
 import datetime
 import importlib.metadata
 import io
+import json
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -34,6 +35,8 @@ __all__ = ["report_html", "write_report"]
 PACKAGES = ("allweather", "torch", "gpytorch", "botorch", "numpy", "scipy", "pandas", "sqlalchemy")
 MAX_ROWS = 200
 """The number of newest trials in the table; the attached CSV file has all."""
+NARROW_PIXELS = 340
+"""Pixels of figures on narrow screens, for which a report has a layout of its own."""
 
 
 class EmbeddedFigure(NamedTuple):
@@ -106,7 +109,10 @@ def report_html(study: Study, objective: Objective | None = None, static: bool =
             why=why,
             suspicious=[(suspicion(each), f"{in_terminal(each)} (in Python, {in_python(each)})") for each in wrong],
             objective=_wanted(study.outlook(objective=objective)),
-            figures=[_static_figure(picture) if static else _interactive_figure(picture) for picture in pictures],
+            figures=[
+                _static_figure(picture) if static else _interactive_figure(picture, number)
+                for number, picture in enumerate(pictures)
+            ],
             script=None if static else _plotly(),
             made=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
             spec=None if study.spec.code else to_toml({"name": study.name, **study.spec.fields}),
@@ -158,10 +164,18 @@ def _static_figure(picture: Picture) -> EmbeddedFigure:
     return EmbeddedFigure(picture.title, picture.says, f'<img src="{source}" alt="">')
 
 
-def _interactive_figure(picture: Picture) -> EmbeddedFigure:
-    figure = picture.plotly()
-    body = figure.to_html(include_plotlyjs=False, full_html=False, config={**picture.toolbar, "responsive": True})
-    return EmbeddedFigure(picture.title, picture.says, body)
+def _interactive_figure(picture: Picture, number: int) -> EmbeddedFigure:
+    wide, narrow = (_script_json(picture.plotly(width).to_json()) for width in (None, NARROW_PIXELS))
+    config = _script_json(json.dumps({**picture.toolbar, "responsive": True}))
+    place = f"figure-{number}"
+    fitting = f"window.innerWidth < 700 ? {narrow} : {wide}"
+    draws = f'Plotly.newPlot("{place}", Object.assign({fitting}, {{config: {config}}}))'
+    return EmbeddedFigure(picture.title, picture.says, f'<div id="{place}"></div><script>{draws}</script>')
+
+
+def _script_json(text: str) -> str:
+    """JSON that may stand in a script: nothing in it ends the script."""
+    return text.replace("<", "\\u003c")
 
 
 def _plotly() -> str:

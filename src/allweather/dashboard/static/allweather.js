@@ -18,32 +18,6 @@
 
   const objectiveQuery = () => new URLSearchParams(objectiveForm ? new FormData(objectiveForm) : "");
 
-  // Narrow screens get smaller fonts, long titles wrap, and labels point inward.
-  const wrapped = (text) => text.replace(/(.{20,34}) /g, "$1<br>");
-  const inward = (trace, _, all) => {
-    if (!(trace.mode || "").includes("text")) return;
-    const across = all.filter((each) => each.xaxis === trace.xaxis).flatMap((each) => each.x || []).filter(Number.isFinite);
-    const middle = (Math.min(...across) + Math.max(...across)) / 2;
-    const [side] = trace.textposition.split(" ");
-    trace.textposition = trace.x.map((x) => `${side} ${x > middle ? "left" : "right"}`);
-  };
-  // A name beside what is said would leave a narrow screen.
-  const together = (trace) => {
-    trace.hovertemplate = (trace.hovertemplate || "").replace(/<extra>(.+)<\/extra>$/, "<br>$1<extra></extra>");
-  };
-  const narrow = ({ data, layout }) => {
-    data.forEach(inward);
-    data.filter((trace) => trace.hovertemplate).forEach(together);
-    layout.font = { ...layout.font, size: 11 };
-    (layout.annotations || []).forEach((each) => Object.assign(each, { text: wrapped(each.text), font: { size: 12 } }));
-    const titles = Object.keys(layout).filter((name) => /^xaxis/.test(name)).map((name) => layout[name].title || {});
-    titles.forEach((title) => (title.text = wrapped(title.text || "")));
-    if (!titles.some((title) => title.text.includes("<br>"))) return;
-    layout.legend = { ...layout.legend, y: layout.legend.y - 0.08 };
-    layout.height += 30;
-    layout.margin = { ...layout.margin, b: layout.margin.b + 30 };
-  };
-
   // Remove unused space below the legend.
   const fit = async (plot) => {
     const parts = plot.querySelectorAll('.legend .bg, [class^="x"][class$="title"], [class^="x"][class$="tick"]');
@@ -127,7 +101,7 @@
 
     async draw(signal) {
       const query = objectiveQuery();
-      query.set("columns", this.plot.clientWidth < 640 ? 1 : 2);
+      query.set("width", Math.min(Math.max(Math.floor(this.plot.clientWidth / 40) * 40, 240), 4000));
       if (knownContext) query.set("by", knownContext.value);
       const response = await fetch(`${this.element.dataset.src}?${query}`, { signal });
       if (response.status === 401) window.location.assign(`${document.documentElement.dataset.root}/login`);
@@ -136,7 +110,6 @@
       const timing = /dur=(\d+)/.exec(response.headers.get("server-timing") || "");
       this.seconds = timing ? timing[1] / 1000 : 0;
       const layout = { ...found.figure.layout, uirevision: "kept", autosize: true };
-      if (this.plot.clientWidth < 480) narrow({ data: found.figure.data, layout });
       await window.Plotly.react(this.plot, found.figure.data, layout, { responsive: true, displaylogo: false, modeBarButtons: TOOLBAR });
       await fit(this.plot);
       this.state.textContent = "";
