@@ -12,6 +12,7 @@ from allweather import (
     BayesianWidth,
     Expectation,
     ExpectedImprovement,
+    FourierThompson,
     General,
     InvalidInput,
     LipschitzRegularised,
@@ -115,6 +116,14 @@ def test_lipschitz_bound_uses_the_gradient_of_the_upper_bound():
     steepest = (slope.mean + 1.5 * slope.sd).abs().amax((-1, -2))
     by_hand = (mean + 1.5 * sd).mean(-1) - 0.2 * steepest
     torch.testing.assert_close(UCB(1.5).build(known)(GRID), by_hand)
+
+
+@pytest.mark.parametrize(("acquisition", "name"), [(Thompson(64), "paths"), (FourierThompson(64), "fourier_paths")])
+def test_the_expectation_of_a_sample_is_the_mean_of_its_values(acquisition, name):
+    known = belief()
+    one, other = (replace(known, generator=torch.Generator().manual_seed(3)) for _ in range(2))
+    path = getattr(known.surrogate, name)(known.reference.points, 1, one.generator, 64)
+    torch.testing.assert_close(acquisition.build(other)(GRID), path(GRID)[0] @ known.reference.weights)
 
 
 def test_thompson_prefers_good_decisions_in_proportion_to_belief():

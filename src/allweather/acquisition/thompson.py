@@ -10,7 +10,7 @@ from torch import Tensor
 
 from allweather.acquisition.base import Acquisition, Belief, HintedScore, Score
 from allweather.errors import MAX_COUNT, require_count
-from allweather.objectives import Band
+from allweather.objectives import Band, Expectation
 from allweather.surrogates import Paths
 
 
@@ -30,10 +30,18 @@ class Thompson(Acquisition):
     def build(self, belief: Belief) -> Score:
         """The sampled function's objective."""
         state, rough = belief.generator.get_state(), belief.rough()
-        score = _Sampled(belief, self._path(belief))
+        score = self._score(belief)
         if rough is not None:  # the same function at fewer contexts
             again = torch.Generator().set_state(state)
-            score.rough = _Sampled(rough, self._path(replace(rough, generator=again)))
+            score.rough = self._score(replace(rough, generator=again))
+        return score
+
+    def _score(self, belief: Belief) -> HintedScore:
+        if type(belief.objective) is Expectation:
+            means = self._means(belief)
+            if means is not None:
+                return _SampledMean(means)
+        score = _Sampled(belief, self._path(belief))
         limit = belief.objective.ceiling(belief.reference)
         if limit is not None:
             score.bound = lambda decisions: limit(score.band(decisions))
@@ -41,6 +49,11 @@ class Thompson(Acquisition):
 
     def _path(self, belief: Belief) -> Paths:
         return belief.surrogate.paths(belief.reference.points, 1, belief.generator, self.features)
+
+    def _means(self, belief: Belief) -> Paths | None:
+        """The mean of the same function over the reference, where it is cheaper by itself."""
+        points, weights = belief.reference.points, belief.reference.weights
+        return belief.surrogate.mean_paths(points, weights, 1, belief.generator, self.features)
 
 
 class _Sampled(HintedScore):
@@ -56,6 +69,17 @@ class _Sampled(HintedScore):
     def band(self, decisions: Tensor) -> Band:
         """The function's values (b, n): a band without spread."""
         return Band(self._path(decisions)[0])
+
+
+class _SampledMean(HintedScore):
+    """The mean of one sampled function over the reference."""
+
+    def __init__(self, means: Paths) -> None:
+        self._means = means
+
+    def __call__(self, decisions: Tensor) -> Tensor:
+        """The score (b,)."""
+        return self._means(decisions)[0, :, 0]
 
 
 @dataclass(frozen=True)
@@ -77,3 +101,7 @@ class FourierThompson(Thompson):
     def _path(self, belief: Belief) -> Paths:
         points = belief.reference.points
         return belief.surrogate.fourier_paths(points, 1, belief.generator, self.features)
+
+    def _means(self, belief: Belief) -> Paths | None:
+        points, weights = belief.reference.points, belief.reference.weights
+        return belief.surrogate.fourier_mean_paths(points, weights, 1, belief.generator, self.features)

@@ -83,6 +83,10 @@ def test_paths_of_a_mean_are_means_of_paths():
     whole, means = (torch.Generator().manual_seed(4) for _ in range(2))
     expected = posterior.paths(contexts, 5, whole, 16)(decisions) @ weights
     torch.testing.assert_close(posterior.mean_paths(contexts, weights, 5, means, 16)(decisions)[..., 0], expected)
+    whole, means = (torch.Generator().manual_seed(4) for _ in range(2))
+    expected = posterior.fourier_paths(contexts, 5, whole, 16)(decisions) @ weights
+    found = posterior.fourier_mean_paths(contexts, weights, 5, means, 16)(decisions)
+    torch.testing.assert_close(found[..., 0], expected)
 
 
 def test_cosines_are_added_before_or_after_they_are_weighted():

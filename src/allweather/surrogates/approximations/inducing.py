@@ -14,17 +14,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Generator, Tensor
+from torch import Tensor
 
 from allweather._utils.linear_algebra import PivotedCholesky, cholesky_root, randomly_pivoted_cholesky
-from allweather.surrogates.base import Paths
 from allweather.surrogates.gp.known_noise import filled
 from allweather.surrogates.gp.varying_noise import noise_at
 from allweather.surrogates.hyperparameters import Hyperparameters
 from allweather.surrogates.kernels import ProductKernel
 from allweather.surrogates.posteriors.field import Data
 from allweather.surrogates.posteriors.product import ProductPosterior, Standardised
-from allweather.surrogates.samples.fourier import weight_space
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -76,10 +74,10 @@ class InducingPosterior(ProductPosterior):
         log.info("%d inducing points for %d outcomes, lacking %.2g", *shown)
         return _conditioned(fitted, kernel, told, low_rank, variances)
 
-    def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
-        """Samples of Bayesian linear regression on random Fourier features, given all outcomes."""
-        all_data = replace(self.data, points=self._all.points, variances=self._all.variances)
-        return weight_space(all_data, self._all.targets, contexts, count, generator, features)
+    @property
+    def known(self) -> tuple[Data, Tensor]:
+        """The points of all outcomes, in place of those that stand in for them."""
+        return replace(self.data, points=self._all.points, variances=self._all.variances), self._all.targets
 
     def given(self, points: Tensor, values: Tensor | None = None) -> InducingPosterior:
         """The posterior with further outcomes, which are added exactly."""

@@ -138,7 +138,18 @@ class ProductPosterior(Posterior):
 
     def fourier_paths(self, contexts: Tensor, count: int, generator: Generator, features: int = 1024) -> Paths:
         """Samples of Bayesian linear regression on random Fourier features."""
-        return weight_space(self.data, self.targets, contexts, count, generator, features)
+        return weight_space(*self.known, contexts, count, generator, features)
+
+    def fourier_mean_paths(
+        self, contexts: Tensor, weights: Tensor, count: int, generator: Generator, features: int = 1024
+    ) -> Paths:
+        """Samples of the same model: O(features) per decision, whatever n is."""
+        return weight_space(*self.known, contexts, count, generator, features, weights)
+
+    @property
+    def known(self) -> tuple[Data, Tensor]:
+        """The data of all outcomes, and these (t,), standardised."""
+        return self.data, self.targets
 
     def draws(self, decisions: Tensor, contexts: Tensor, count: int, generator: Generator) -> Tensor:
         """Samples of the joint posterior of each decision's contexts, the same random numbers for all decisions.

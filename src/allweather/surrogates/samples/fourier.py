@@ -46,10 +46,17 @@ class Pairs(NamedTuple):
         angle = decisions @ self.waves.decision.T + contexts @ self.waves.context.T
         return self.waves.amplitude * torch.cat([angle.cos(), angle.sin()], -1)
 
-    def functions(self, weights: Tensor, contexts: Tensor) -> Paths:
-        """The functions with weights (samples, weights), bound to contexts (n, d_c)."""
+    def functions(self, weights: Tensor, contexts: Tensor, average: Tensor | None = None) -> Paths:
+        """The functions with weights (samples, weights), bound to contexts (n, d_c) or averaged over them.
+
+        Args:
+            weights: of the features.
+            contexts: where values are wanted.
+            average: (n,) of sum 1, where only the mean over the contexts is wanted: then values are (samples, b, 1).
+        """
         of_cosine, of_sine = weights[..., None].chunk(2, -2)  # (samples, F, 1)
-        cosine, minus_sine = self.waves.of_contexts(contexts).T.chunk(2)  # (F, n)
+        bound = self.waves.of_contexts(contexts).T  # (2F, n)
+        cosine, minus_sine = (bound if average is None else (bound @ average)[:, None]).chunk(2)
         # cos(a + b) and sin(a + b), sorted by cos(a) and sin(a)
         right = torch.cat([of_cosine * cosine - of_sine * minus_sine, of_sine * cosine + of_cosine * minus_sine], -2)
         return lambda decisions: self.waves.of_decisions(decisions) @ right
@@ -62,6 +69,7 @@ def weight_space(
     count: int,
     generator: Generator,
     features: int = 1024,
+    average: Tensor | None = None,
 ) -> Paths:
     """`count` samples of Bayesian linear regression on random Fourier features, bound to contexts (n, d_c).
 
@@ -75,6 +83,7 @@ def weight_space(
         count: of samples.
         generator: of random numbers.
         features: number of frequencies.
+        average: (n,)
     """
     basis = Pairs.draw(data, features, generator)
     device = data.points.device
@@ -93,5 +102,5 @@ def weight_space(
         correction = torch.linalg.solve(gram, (missing @ at_data).T).T
     else:
         correction = torch.linalg.solve(gram, missing.T).T @ at_data
-    functions = basis.functions(weights + correction, contexts)
+    functions = basis.functions(weights + correction, contexts, average)
     return lambda decisions: data.shift + data.scale * (data.mean + functions(decisions))
