@@ -26,7 +26,7 @@ def test_only_what_is_not_stored_is_run(tmp_path):
     path = tmp_path / "runs.jsonl"
     for seeds in (1, 2, 2):
         campaign.main(["--seeds", str(seeds), "--results", str(path)], one)
-    assert len(asked) == len(set(asked)) == len(path.read_text().splitlines()) == 8
+    assert len(asked) == len(set(asked)) == len(path.read_text().splitlines()) == 10
     assert "| contexts are independent | `AllweatherGenerator` | 100.5 (100.2 to 100.8) | 100% | 2 | 2 |" in (
         campaign.table(json.loads(line) for line in path.read_text().splitlines())
     )

@@ -147,6 +147,15 @@ def test_the_latest_context_can_be_expected_for_the_next_point():
     assert generator.as_study().trials()["demand"].isna().tolist()[-1]  # expected, not observed
 
 
+def test_points_can_be_cautious():
+    generator = AllweatherGenerator(vocs(constraints={"wasted": ["LESS_THAN", 0.2]}), cautious=0.9, **WORDS)
+    with pytest.raises(ValueError, match=r"Study\(cautious=\.\.\.\)"):
+        generator.suggest(1)
+    generator.ingest([evaluated({"order": 0.1}, 0.5), evaluated({"order": 0.9}, 0.4)])
+    assert generator.as_study().spec.cautious == 0.9
+    assert generator.suggest(1)[0]["order"] < 0.6
+
+
 def test_contexts_of_a_simulator_are_chosen():
     generator = AllweatherGenerator(vocs(), context=aw.Uniform(16), simulator=True, initial=2)
     for point in generator.suggest(2):
@@ -190,6 +199,7 @@ UNBOUNDED = {"order": [0, 1], "demand": "CONTEXTUAL"}
         (vocs(variables={"x": ContinuousVariable(domain=[0, math.inf])}), {}, "have finite bounds"),
         (vocs(variables=UNBOUNDED), {"simulator": True, "context": aw.Uniform()}, "finite bounds for contexts"),
         (vocs(), {"outcomes": {"profit": aw.Minimize()}}, r"be Maximize\(...\), as in the VOCS"),
+        (vocs(), {"cautious": 0.9}, "come with constraints"),
         (vocs(), {"outcomes": {"wasted": aw.AtMost(0)}}, "name outcomes: profit"),
         (vocs(), {"space": aw.Space(rain=aw.Context(0, 1))}, "name contextual variables or observables"),
         (vocs(), {"latest_context": True, "simulator": True, "context": aw.Uniform()}, "latest_context"),

@@ -48,6 +48,7 @@ class StudyOptions:
     initial: int | None = None
     seed: int = 0
     simulator: bool | ContextRule | None = None
+    cautious: float | None = None
     chooses: bool = field(init=False, default=False)
     """Whether contexts are chosen too."""
 
@@ -88,9 +89,8 @@ class StudyOptions:
         if outcomes is None:
             return Study(space, direction=direction, constraints=constraints, **self.arguments)  # type: ignore[arg-type]
         parts = replace(self._composition, objective=None)
-        return Study(
-            space, method=parts, constraints=constraints, outcomes=outcomes, initial=self.initial, seed=self.seed
-        )
+        start = {"initial": self.initial, "seed": self.seed, "cautious": self.cautious}
+        return Study(space, method=parts, constraints=constraints, outcomes=outcomes, **start)  # type: ignore[arg-type]
 
     @property
     def _composition(self) -> Composition:

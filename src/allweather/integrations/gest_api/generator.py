@@ -66,6 +66,7 @@ class AllweatherGenerator(Generator):
         initial: int | None = None,
         seed: int = 0,
         simulator: bool | ContextRule | None = None,
+        cautious: float | None = None,
         outcomes: Given = None,
         latest_context: bool = False,
     ) -> None:
@@ -84,6 +85,8 @@ class AllweatherGenerator(Generator):
             seed: the same seed and the same results give the same points.
             simulator: whether contexts are chosen too, as in `Study`: points contain them, and their law must be
                 given as `context`.
+            cautious: with constraints, the probability with which every point keeps all of them; there must be a
+                result before the first point.
             outcomes: how contexts count in objectives and constraints, by name:
                 `{"wasted": AtMost(12, probability=0.9)}`. Constraints hold on average by default. A constraint
                 `BOUNDS` on `x` has the names `x_lower` and `x_upper`; one on an objective `x` has `x_limit`.
@@ -93,7 +96,8 @@ class AllweatherGenerator(Generator):
         Raises:
             InvalidInput: if an argument does not meet its requirement; it is a `ValueError`.
         """
-        self.options = StudyOptions(WHERE, method, context, objective, acquisition, surrogate, initial, seed, simulator)
+        parts = (method, context, objective, acquisition, surrogate)
+        self.options = StudyOptions(WHERE, *parts, initial, seed, simulator, cautious)
         self.space, self.outcomes, self.latest_context = space, outcomes, latest_context
         check_given(outcomes, WHERE)
         chooses = self.options.chooses
@@ -110,6 +114,8 @@ class AllweatherGenerator(Generator):
         unbounded = [name for name, each in problem.contexts.items() if isinstance(each, tuple)]
         requirement = "have finite bounds for contexts that are chosen"
         require(not (self.options.chooses and unbounded), f"{WHERE}(vocs=...)", requirement, unbounded)
+        limited = self.options.cautious is None or bool(vocs.constraints)
+        require(limited, f"{WHERE}(cautious=...)", "come with constraints", self.options.cautious)
 
     @property
     def _problem(self) -> Problem:
