@@ -90,7 +90,7 @@ def campaign() -> object:
 def figures(browser: Browser) -> None:
     """Every figure as it is seen on a screen."""
     study = stall()
-    without = absent_figures(study.spec, controlled=False, contexts=True)
+    without = absent_figures(study.spec.fields, controlled=False, contexts=True)
     drawn = {name: draw(study) for name, draw in aw.plots.STUDY_FIGURES.items() if name not in without}
     drawn["control_sets"] = aw.plots.control_sets(farm())
     several = reactor()

@@ -33,3 +33,27 @@ def test_few_outcomes_and_none(kiosk, folder):
     kiosk("add", "days.csv")
     assert kiosk("check").out == "Too few outcomes to check the model: at least 5 are needed.\n"
     assert kiosk("check", "--json").document["explained"] is None
+
+
+def test_every_outcome_is_checked(terminal, folder):
+    (folder / "oven.toml").write_text(
+        """
+[surrogate]
+name = "gp"
+lengthscales = 0.5
+noise = 0.001
+[variables]
+heat = { lower = 0, upper = 1 }
+[outcomes]
+yield = "maximize"
+purity = { name = "at-least", threshold = 0.5 }
+"""
+    )
+    rows = "".join(f"{h / 5},{h / 5 + 0.2},{1 - h * h / 30}\n" for h in range(6))
+    (folder / "runs.csv").write_text(f"heat,yield,purity\n{rows}")
+    terminal("init", "oven.toml")
+    terminal("add", "runs.csv")
+    lines = [line for line in terminal("check").out.splitlines() if ": The model predicts" in line]
+    assert [line.partition(":")[0] for line in lines] == ["yield", "purity"]
+    assert terminal("check", "--json").document["outcomes"]["purity"]["explained"] > 0.5
+    assert terminal("check", "--outcome", "purity").out.startswith("The model predicts")

@@ -22,7 +22,8 @@ def shape(text: str) -> list[str]:
 
 @pytest.fixture
 def laboratory(terminal, folder):
-    (folder / "glue.toml").write_text(blocks("toml")[0])
+    for name, spec in zip(("glue", "coupling"), blocks("toml"), strict=True):
+        (folder / f"{name}.toml").write_text(spec)
     (table,) = [block for block in blocks("text") if block.startswith("date;")]
     (folder / "lastyear.csv").write_text(table)
     return terminal

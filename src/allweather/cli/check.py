@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def check(
     shared: SharedOptions,
     outcome: Annotated[
-        str | None, typer.Option(metavar="NAME", help="one of several outcomes; by default the first to improve")
+        str | None, typer.Option(metavar="NAME", help="one of several outcomes; by default each in turn")
     ] = None,
 ) -> None:
     """Check the model and the data: how well outcomes are predicted, which look wrong, how important variables are.
@@ -31,13 +31,31 @@ def check(
 
     Example: allweather check
     """
-    found = shared.study().check(outcome)
-    shared.print(found.to_dict(), lambda: _print_check(found, shared.again))
+    study = shared.study()
+    if outcome is not None or not study.spec.outcome_names:
+        found = study.check(outcome)
+        shared.print(found.to_dict(), lambda: _print_check(found, shared.again))
+        return
+    each = {name: study.check(name) for name in study.spec.outcome_names}
+    document = {"outcomes": {name: found.to_dict() for name, found in each.items()}}
+    shared.print(document, lambda: _print_checks(each, shared.again))
+
+
+def _print_checks(each: dict[str, Check], options: str) -> None:
+    """Print the checks of several outcomes, and what looks wrong once."""
+    for name, found in each.items():
+        print_line(f"{name}: {found.verdict}")
+        _print_importance(found)
+    print_suspicious(next(iter(each.values())).suspicious, options)
 
 
 def _print_check(found: Check, options: str) -> None:
     print_line(found.verdict)
     print_suspicious(found.suspicious, options)
+    _print_importance(found)
+
+
+def _print_importance(found: Check) -> None:
     if not found.importance:
         return
     table = Table("variable", "importance")
