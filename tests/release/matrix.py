@@ -2,7 +2,7 @@
 """The wheel in empty environments: each Python and each extra alone, with the lowest and the newest dependencies.
 
 `python -m tests.release.matrix dist/allweather-0.1.0-py3-none-any.whl` tries all, prints and stores `matrix.json`, and
-writes the table in docs/releasing.md. `--python 3.11 --extra plots --level lowest` tries one of them.
+writes the table in docs/releasing.md. `--python 3.11 --extra plots --level lowest` tries one of them, `--missing` what has not passed yet.
 
 A torch without CUDA is taken where pip finds one (`PIP_FIND_LINKS`). Where there is none, a plain torch brings
 gigabytes of CUDA: with `--plain-torch` it is installed all the same, and so is the lowest torch that is allowed;
@@ -154,6 +154,12 @@ def stored() -> dict[str, Any]:
     return dict(json.loads(STORED.read_text())) if STORED.is_file() else {"rows": []}
 
 
+def passed(version: str, extra: str, level: str) -> bool:
+    """Whether this environment passed."""
+    wanted = {"python": version, "extra": extra, "level": level, "verdict": "passed"}
+    return any(wanted.items() <= row.items() for row in stored()["rows"])
+
+
 def keep(row: dict[str, Any], wheel: Path) -> None:
     """Store a row in the place of an older one."""
     key = ("python", "extra", "level")
@@ -218,6 +224,7 @@ def main() -> int:
     parser.add_argument(
         "--plain-torch", action="store_true", help="where there is no torch without CUDA, one with CUDA"
     )
+    parser.add_argument("--missing", action="store_true", help="only what has not passed yet")
     parser.add_argument("--folder", type=Path, help="for the environments, kept; default: a temporary one")
     told = parser.parse_args()
     failures = 0
@@ -227,6 +234,8 @@ def main() -> int:
         for version in told.python:
             for level in told.level:
                 for extra in told.extra:
+                    if told.missing and passed(version, extra, level):
+                        continue
                     row = tried(told.wheel, version, extra, level, told.plain_torch, folder)
                     keep(row, told.wheel)
                     print(f"{version} {extra or ALONE}, {level}: {row['verdict']}", *row.get("failed", []), flush=True)
