@@ -160,6 +160,7 @@ class SuspicionOut(Model):
     interval: tuple[float, float] | None = Field(default=None, description="where it is expected with 95% probability")
     other: int | None = Field(default=None, description="the trial that it equals")
     occasion: str | None = None
+    set_aside: bool = Field(default=False, description="whether the model leaves the outcome out as an outlier")
 
     @classmethod
     def of(cls, found: Suspicion) -> SuspicionOut:

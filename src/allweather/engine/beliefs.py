@@ -33,9 +33,12 @@ from allweather.errors import require
 from allweather.objectives import Expectation, Objective, Outcome
 from allweather.schedules import Progress
 from allweather.surrogates import Posterior, Surrogate
+from allweather.surrogates.gp.outliers import predicted
 from allweather.surrogates.observations import Observations
 from allweather.surrogates.posteriors.leave_one_out import transformed_residuals
+from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 from allweather.trials.history import History
+from allweather.trials.suspicious import Suspicion
 
 ASK, DESIGN, RECOMMEND, SHARED = range(4)
 """Streams of random numbers. Several sides ask with the numbers of `SHARED`: they see the same sample function."""
@@ -109,6 +112,19 @@ class Beliefs:
             posterior = posterior.following(known[1])
         self._fitted[name] = (past.version, posterior)
         return posterior
+
+    def suspicious(self, history: History) -> tuple[Suspicion, ...]:
+        """Return what looks wrong with the trials, with the outcomes that surrogates leave out marked."""
+        found = [each for each in history.suspicious if each.kind != "outcome"]
+        far = {(each.trial, each.name): each for each in history.suspicious if each.kind == "outcome"}
+        for name, past in self.known(history).items():
+            posterior, data = self.posterior(past, name), self.data(past)
+            numbers = [trial.number for trial in past.complete for _ in trial.values]
+            for place in posterior.outliers:
+                key = numbers[place], name if history.outcome_names else ""
+                known = far.get(key) or _contradicted(*key, posterior, data.rows(np.array([place])), past.sign)
+                far[key] = replace(known, set_aside=True)
+        return tuple(sorted([*found, *far.values()], key=lambda each: each.trial))
 
     def to_ask(
         self, history: History, learned: Learned, situation: Situation, sides: Sequence[Side]
@@ -222,7 +238,7 @@ class Beliefs:
                 posterior,
                 reference.to(self.device),
                 wanted.at(radii),
-                observations.to(self.device),
+                observations.without(posterior.outliers).to(self.device),
                 progress,
                 self._numbers(law, name, stream, number),
                 model,
@@ -341,3 +357,20 @@ def _require_contexts(model: ContextModel, seen: Tensor) -> None:
     remedy = "call `study.observe_contexts(table)`, or give the law: Known(...), Finite(rows) or Uniform()"
     where = "Study(simulator=...)"
     require(not lacking, where, "know contexts that occurred, to learn their law from", "none", remedy)
+
+
+def _contradicted(number: int, name: str, posterior: Posterior, row: Observations, sign: int) -> Suspicion:
+    """Return an outcome that the posterior of all others contradicts.
+
+    Args:
+        number: of the trial.
+        name: of the outcome, where there are several.
+        posterior: of all others.
+        row: what was observed.
+        sign: -1 where smaller values are better.
+    """
+    found = predicted(posterior, row)
+    ends = torch.stack([found.mean + side * found.sd for side in (-1.96, 0.0, 1.96)])
+    ends = posterior.back(ends) if isinstance(posterior, TransformedPosterior) else ends
+    low, middle, high = sorted((sign * ends).flatten().tolist())
+    return Suspicion(number, "outcome", name, sign * float(row.values[0]), middle, (low, high))

@@ -41,6 +41,7 @@ from allweather.space.constraints import LinearConstraint
 from allweather.surrogates import Posterior, Surrogate
 from allweather.trials import Trial
 from allweather.trials.history import History
+from allweather.trials.suspicious import Suspicion
 
 RECENT_OUTLOOKS = 3
 """Outlooks that are kept: a report needs that of the study, that of means, and one of the past at a time."""
@@ -297,11 +298,20 @@ class Engine:
             raise InvalidInput(f"needs at least one complete trial, got none of {name}", where=f"{where}()")
         posterior, side = self.beliefs.posterior(past, name), self.sides[0]
         space = side.space if side.only else Space(**dict(past.space.joint))
-        found = check_model(space, posterior, self.beliefs.data(past), past.sign)
+        observations = self.beliefs.data(past).without(posterior.outliers)
+        found = check_model(space, posterior, observations, past.sign)
         if found is None:
             problem = "needs a `GP` surrogate, whose leave-one-out predictions are known"
             raise InvalidInput(problem, where=f"{where}()")
-        return replace(found, suspicious=history.suspicious)
+        return replace(found, suspicious=self.suspicious(history))
+
+    def suspicious(self, history: History) -> tuple[Suspicion, ...]:
+        """Return what looks wrong with the trials, and which outcomes the model sets aside.
+
+        Args:
+            history: the trials so far.
+        """
+        return self.beliefs.suspicious(history)
 
     def joint_beliefs(self, history: History, situation: Situation | None = None) -> list[JointBelief]:
         """Return what is believed under each side where a trial is asked for.
@@ -381,7 +391,7 @@ class Engine:
                 with self.watch("maximise"):
                     best, probability = best_feasible(joint, side.search)
             view = Outlook.of(side.space, self.outcomes, found, joint, side.search, best, probability)
-            view = replace(view, history=history)
+            view = replace(view, history=history, suspicious=self.suspicious(history))
             views.append(view if side.only else replace(view, control=side.control.variables, cost=side.cost))
         return views[0] if self.sides[0].only else best_by_cost(views, list(history.space.variables))
 

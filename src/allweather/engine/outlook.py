@@ -42,6 +42,7 @@ from allweather.space.constraints import LinearConstraint
 from allweather.space.variables import Value
 from allweather.surrogates.posteriors.transformed_posterior import TransformedPosterior
 from allweather.trials import History
+from allweather.trials.suspicious import Suspicion
 from allweather.trials.text import suspicion_warning
 
 if TYPE_CHECKING:
@@ -121,6 +122,8 @@ class Outlook:
     """With control sets: the view under each of them."""
     history: History | None = None
     """The trials that it is learned from."""
+    suspicious: tuple[Suspicion, ...] = ()
+    """What looks wrong with them."""
 
     @classmethod
     def of(
@@ -312,7 +315,7 @@ class Outlook:
         worst = self.worst(decision, [distance.number]).weights[0]
         probability = float(self.feasible([decision])[0]) if self.limits else None
         gain = self.gain()
-        suspicious = suspicion_warning(() if self.history is None else self.history.suspicious)
+        suspicious = suspicion_warning(self.suspicious)
         warnings = [suspicious, *self._warnings(), _not_feasible(probability)]
         return Recommendation(
             decision=decision,

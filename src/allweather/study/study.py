@@ -31,6 +31,7 @@ from allweather.study.opening import Kept, Opened, open_study
 from allweather.study.spec import Spec
 from allweather.surrogates import Surrogate
 from allweather.trials import Event, History, Row, Trial
+from allweather.trials.suspicious import Suspicion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -394,6 +395,22 @@ class Study(StudyLog):
             engine = self._engine_at(history)
             view = engine.outlook(history, Situation(), None, "Study.hypervolume")
             return hypervolume_of(view, reference_point)
+
+    def suspicious(self) -> tuple[Suspicion, ...]:
+        """Return what looks wrong, and which outcomes the model sets aside as outliers.
+
+        Example:
+            >>> from allweather import Real, Space
+            >>> from allweather.surrogates import GP
+            >>> study = Study(Space(order=Real(0, 1)), surrogate=GP(outliers="auto"))
+            >>> rows = [{"order": o / 11, "value": 5 + o / 10} for o in range(12)]
+            >>> _ = study.add([*rows[:7], {"order": 7 / 11, "value": 570}, *rows[8:]])
+            >>> [(each.trial, each.set_aside) for each in study.suspicious()]
+            [(7, True)]
+        """
+        history = self.history
+        with self._computing():
+            return self._engine_at(history).suspicious(history)
 
     def check(self, outcome: str | None = None) -> Check:
         """Return how well the model predicts each outcome from all others, with a verdict; needs a `GP` surrogate.

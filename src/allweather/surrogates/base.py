@@ -216,6 +216,12 @@ class Posterior(ABC):
         return None
 
     @property
+    def outliers(self) -> tuple[int, ...]:
+        """Places of the outcomes that it was not fitted to, since they count as outliers."""
+        fitted = self.hyperparameters
+        return () if fitted is None else fitted.outliers
+
+    @property
     def information_gain(self) -> float | None:
         """`0.5 log det(I + K / noise)` of the data, if the surrogate has one."""
         return None

@@ -33,11 +33,13 @@ class Hyperparameters:
     noise_slopes: tuple[float, ...] = ()
     """How the log variance of the noise rises with each column, `noise` being that in the middle of the unit cube;
     empty where the noise is constant."""
+    outliers: tuple[int, ...] = ()
+    """Places of the outcomes that count as outliers, to which nothing was fitted."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Hyperparameters:
         """The hyperparameters that `dataclasses.asdict` wrote."""
-        listed = {name: tuple(data[name]) for name in ("lengthscales", "noise_slopes") if name in data}
+        listed = {name: tuple(data[name]) for name in ("lengthscales", "noise_slopes", "outliers") if name in data}
         if "others" not in data:
             return cls(**{**data, **listed})
         others = tuple(Hyperparameters.from_dict(each) for each in data["others"])

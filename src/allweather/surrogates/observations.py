@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,6 +78,10 @@ class Observations:
         places = torch.from_numpy(chosen)
         errors = None if self.sds is None else self.sds[places]
         return Observations(self.decisions[places], self.contexts[places], self.values[places], self.seen, errors)
+
+    def without(self, places: Sequence[int]) -> Observations:
+        """All outcomes but some, by place; the contexts seen stay."""
+        return self.rows(np.setdiff1d(np.arange(len(self)), np.array(places))) if places else self
 
     def without_contexts(self) -> Observations:
         """The same outcomes when contexts are taken for noise."""

@@ -108,6 +108,8 @@ def _check_trial(trial: Trial, validator: Validator, asked: bool) -> None:
         numbers = [*listed, *(fitted[name] for name in ("outputscale", "noise", "mean"))]
         finite = all(is_number(each) and math.isfinite(each) for each in numbers)
         require(finite, "fitted", "hold finite numbers", numbers)
+        places = all(isinstance(each, int) and each >= 0 for each in trial.fitted.outliers)
+        require(places, "fitted", "have places of outliers, 0 or more", trial.fitted.outliers)
         fits = len(trial.fitted.noise_slopes) in (0, len(trial.fitted.lengthscales))
         require(fits, "fitted", "have one noise slope per lengthscale, or none", trial.fitted.noise_slopes)
 

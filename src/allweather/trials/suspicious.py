@@ -66,6 +66,8 @@ class Suspicion:
     """The trial that it equals."""
     occasion: str | None = None
     """The occasion whose context it does not share."""
+    set_aside: bool = False
+    """Whether the model leaves the outcome out as an outlier."""
 
     def __str__(self) -> str:
         from allweather.trials.text import in_python, suspicion

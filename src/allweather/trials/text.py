@@ -83,12 +83,14 @@ def suspicion(each: Suspicion) -> str:
         return f"{said}the occasion {clean(str(each.occasion))} has {_digits(each.expected)}"
     low, high = each.interval or (math.nan, math.nan)
     said += f"all others say {_digits(each.expected)} ({_digits(low)} to {_digits(high)})"
-    return said + _misplaced(each.value, each.expected)
+    said += _misplaced(each.value, each.expected)
+    return f"{said}: set aside as an outlier" if each.set_aside else said
 
 
 def suspicion_fields(each: Suspicion) -> dict[str, Any]:
     """Return what looks wrong with a trial as plain data, and as text."""
     told = {name: value for name, value in asdict(each).items() if value not in (None, "")}
+    told |= {} if told.pop("set_aside") is False else {"set_aside": True}
     return {**told, "text": suspicion(each)}
 
 

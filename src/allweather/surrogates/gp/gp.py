@@ -20,6 +20,7 @@ from allweather.surrogates.gp.hyperparameter_draws import hyperparameter_draws
 from allweather.surrogates.gp.hyperparameter_fit import Evidence
 from allweather.surrogates.gp.known_noise import centre_and_scale, known_variances
 from allweather.surrogates.gp.outcome_transform import PLACES, places_for
+from allweather.surrogates.gp.outliers import find_outliers
 from allweather.surrogates.gp.priors import PUBLISHED, Priors
 from allweather.surrogates.gp.varying_noise import MIN_OUTCOMES_PER_SLOPE, SIGNIFICANCE, chance_of_constant_noise
 from allweather.surrogates.hyperparameters import Hyperparameters
@@ -108,6 +109,13 @@ class GP(Surrogate):
     that is given.
     """
 
+    outliers: Literal["auto", "none"] = "none"
+    """`auto` leaves outcomes out that all others contradict by far, where that predicts the others better.
+
+    They are looked for anew at every fit, so that one comes back when later outcomes confirm it. Their contexts still
+    count.
+    """
+
     def __post_init__(self) -> None:
         require_family(self.kernel, "GP(kernel=...)")
         given = self.lengthscales
@@ -124,6 +132,7 @@ class GP(Surrogate):
         require_count(self.draws, "GP(draws=...)", high=MAX_COUNT)
         require_count(self.interval_draws, "GP(interval_draws=...)", high=MAX_COUNT)
         require(self.transform in ("auto", "none"), "GP(transform=...)", "be auto or none", self.transform)
+        require(self.outliers in ("auto", "none"), "GP(outliers=...)", "be auto or none", self.outliers)
 
     def on(self, space: Space) -> Self:
         """This GP with its lengthscales by column of the space."""
@@ -150,6 +159,15 @@ class GP(Surrogate):
         """The posterior at the best hyperparameters found, or averaged over some where data are few."""
         if not len(observations):
             raise InvalidInput("`GP.fit(observations=...)` must hold at least one outcome, got none")
+        fitted = self._fit(observations, start)
+        if self.outliers == "none":
+            return fitted
+        found, others = find_outliers(observations, fitted, lambda rows: self._fit(rows, start), start)
+        best = others.hyperparameters
+        return self.resume(observations, replace(best, outliers=found)) if found and best is not None else others
+
+    def _fit(self, observations: Observations, start: Hyperparameters | None) -> Posterior:
+        """The posterior of outcomes, none of which is an outlier."""
         place, start, fitted = self._place(observations, start)
         best = fitted or self._fitted(observations, start, place)[0]
         posterior = self.resume(observations, best)
@@ -158,6 +176,7 @@ class GP(Surrogate):
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are, or averaged over draws around them."""
+        observations = observations.without(fitted.outliers)
         transformed, transform = transformed_outcomes(observations, fitted.transform)
         few = len(observations) < OUTCOMES_PER_COLUMN_TO_AVERAGE * observations.joint.shape[1]
         inner = self._mixed(transformed, fitted, self.draws if few else 0)
@@ -173,6 +192,7 @@ class GP(Surrogate):
         Variances are multiplied by `t / (t - p)` for p unknowns fitted to t outcomes, as in regression: where the
         density of few outcomes is largest, functions are too certain.
         """
+        observations = observations.without(posterior.outliers)
         fitted, t = posterior.hyperparameters, len(observations)
         few = t < min(OUTCOMES_PER_COLUMN_TO_AVERAGE_INTERVALS * observations.joint.shape[1], MAX_AVERAGED_OUTCOMES)
         if fitted is None or not few or not self.interval_draws:

@@ -81,13 +81,17 @@ class KernelAverage(Surrogate):
     def fit(self, observations: Observations, start: Hyperparameters | None = None) -> Posterior:
         """The posteriors at the best hyperparameters found for each kernel.
 
-        Outcomes are transformed as suits the first kernel, so that all models are of the same outcomes.
+        The first kernel decides how outcomes are transformed and which are outliers: all models see the same outcomes.
         """
         if not len(observations):
             raise InvalidInput("`KernelAverage.fit(observations=...)` must hold at least one outcome, got none")
         known = None if start is None else self._split(start)
         starts: Sequence[Hyperparameters | None] = known or [start] * len(self.kernels)
         first, *others = self.members
+        everything, outliers = observations, tuple[int, ...]()
+        if first.outliers == "auto":
+            outliers = first.fit(observations, starts[0]).outliers
+            observations = observations.without(outliers)
         place, warm, found = first._place(observations, starts[0])
         fitted = [found or first._fitted(observations, warm, place)[0]]
         # Each kernel has an optimum of its own; that of the first one is a start for those that have none.
@@ -95,7 +99,7 @@ class KernelAverage(Surrogate):
         fitted += [gp._fitted(observations, near, place)[0] for gp, near in zip(others, begin, strict=True)]
         for number, (gp, at) in enumerate(zip(self.members, fitted, strict=True)):
             fitted[number] = gp._with_slopes(observations, gp.resume(observations, at), at) or at
-        return self._posterior(observations, fitted)
+        return self._posterior(everything, [replace(each, outliers=outliers) for each in fitted])
 
     def resume(self, observations: Observations, fitted: Hyperparameters) -> Posterior:
         """The posterior at these hyperparameters, as they are."""
@@ -134,7 +138,8 @@ class KernelAverage(Surrogate):
         averaged_bounds: bool,
     ) -> Posterior:
         """One posterior of several, which all transform the outcomes in the same way."""
-        transformed, transform = transformed_outcomes(observations, fitted[0].transform)
+        kept = observations.without(fitted[0].outliers)
+        transformed, transform = transformed_outcomes(kept, fitted[0].transform)
         inner = tuple(part.inner if isinstance(part, TransformedPosterior) else part for part in parts)
         joined = KernelAveragePosterior(inner, self._weights(transformed, fitted), averaged_bounds)  # type: ignore[arg-type]
         return joined if transform is None else TransformedPosterior(joined, transform)
