@@ -411,12 +411,12 @@ def _of_all_variables(composition: Composition, space: Space, outcomes: Mapping[
 
 def _with_acquisition(spec: Described) -> Composition:
     """Return a study's composition with the acquisition for what it is, where its user leaves it open."""
-    composition, outcomes = spec.composition, list(spec.outcomes.values())
-    if composition.acquisition is not None:
-        return composition
+    if spec.composition.acquisition is not None:
+        return spec.composition
     controlled, cautious = spec.control is not None, spec.cautious is not None
-    found = default_acquisition(composition.goal, outcomes, composition.surrogate, controlled, cautious)
-    return composition if found is None else composition.with_parts(acquisition=found)
+    parts, outcomes = spec.composition, list(spec.outcomes.values())
+    found = default_acquisition(parts.goal, outcomes, parts.objective, parts.surrogate, controlled, cautious)
+    return parts if found is None else parts.with_parts(acquisition=found)
 
 
 def _check_composition(composition: Composition, space: Space, control: Control | None) -> None:

@@ -47,7 +47,12 @@ def recommendation(space: Space) -> Defaults:
 
 
 def default_acquisition(
-    goal: str, outcomes: Sequence[Outcome], surrogate: object, controlled: bool, cautious: bool
+    goal: str,
+    outcomes: Sequence[Outcome],
+    objective: Objective | None,
+    surrogate: object,
+    controlled: bool,
+    cautious: bool,
 ) -> Acquisition | None:
     """Return the acquisition of a study whose user leaves it open, where that of its goal is not the one that is best.
 
@@ -61,7 +66,8 @@ def default_acquisition(
     Args:
         goal: of the study.
         outcomes: what is wanted of each.
-        surrogate: that of the user, or None.
+        objective: that of the user, or None; outcomes may have their own.
+        surrogate: likewise.
         controlled: whether there are control sets.
         cautious: whether only decisions that are likely to keep all limits are tried.
     """
@@ -70,8 +76,9 @@ def default_acquisition(
     limited = len(wanted) == 1 < len(outcomes)
     if goal == RECOMMENDATION and limited and not cautious and measure is not None and not measure.slow:
         return ExpectedImprovement()
-    plain = type(measure) is Expectation and (surrogate is None or isinstance(surrogate, GP | KernelAverage))
-    if goal == EVERY_TRIAL and (controlled or len(outcomes) > 1 or not plain):
+    mean = type(measure or objective or Expectation()) is Expectation
+    own = surrogate is not None and not isinstance(surrogate, GP | KernelAverage)
+    if goal == EVERY_TRIAL and (controlled or len(outcomes) > 1 or own or not mean):
         return ObjectiveUCB(1.0)
     return None
 
