@@ -99,7 +99,7 @@ def figures(browser: Browser) -> None:
     drawn["comparison"] = aw.plots.comparison(campaign())
     with tempfile.TemporaryDirectory() as folder:
         for name, picture in drawn.items():
-            page = browser.new_page(viewport={"width": 960, "height": 370 * picture.shape[0] + 150})
+            page = browser.new_page(viewport={"width": 960, "height": int(picture.plotly().layout.height) + 16})
             page.goto(f"file://{picture.save(Path(folder) / f'{name}.html')}")
             page.wait_for_selector(".main-svg")
             page.screenshot(path=IMAGES / f"{name}.png")

@@ -101,7 +101,7 @@ def test_report(tmp_path):
     assert compared["wins"] == 5
     assert compared["gain"] == pytest.approx(3.0, abs=0.1)
     assert compared["p_value"] < 0.01
-    drawn = figure(results(), tmp_path / "deep" / "figure.png")
+    drawn = figure(results(), str(tmp_path / "deep" / "figure.png"))
     assert Path(drawn).stat().st_size > 10_000
 
 

@@ -11,6 +11,7 @@ from tests.plots.studies import farm, plain, stall, workshop
 import allweather as aw
 from allweather import plots
 from allweather.engine.intervals import tail_share
+from allweather.plots.progress import readable_limits
 from allweather.problems import problem
 
 
@@ -278,6 +279,15 @@ def test_every_objective_is_drawn(objective):
 def test_outcomes_are_in_the_users_direction():
     losses, gains = (plots.slices(stall(way)) for way in ("minimize", "maximize"))
     assert marks(losses, plots.Heat)[0].values.mean() > 0 > marks(gains, plots.Heat)[0].values.mean()
+
+
+def test_early_intervals_do_not_hide_progress():
+    steps, flat = np.arange(1, 7), np.full(6, 2.0)
+    line = plots.Line(steps, [1, 2, 3, 3, 3, 3], "estimate")
+    tame, wild = (plots.Ribbon(steps, flat - wide, flat + wide, "interval") for wide in (1, [900, 50, 2, 1, 1, 1]))
+    assert readable_limits((tame, line)) is None
+    low, high = readable_limits((wild, line))
+    assert 0 < low < 1 < 3 < high < 4
 
 
 def test_progress_ends_with_what_is_recommended_now():

@@ -20,7 +20,7 @@ FLOOR = 1e-5
 
 def figure(
     results: pd.DataFrame,
-    path: Path,
+    path: str | Path,
     column: str = "cumulative",
     log: bool = False,
     rewards: Collection[str] = (),
@@ -55,7 +55,7 @@ def figure(
     return _draw_panels(panels, draw, axes, path, ours, labels)
 
 
-def figure_by_cost(results: pd.DataFrame, path: Path, ours: Collection[str] = ()) -> Path:
+def figure_by_cost(results: pd.DataFrame, path: str | Path, ours: Collection[str] = ()) -> Path:
     """Draw mean simple regret and a band of one standard error against the cost spent, one panel per problem.
 
     A diamond marks the mean cost after which a method chose the optimal control set only, see `settled`.
@@ -93,7 +93,7 @@ def _draw_panels(
     panels: Mapping[str, pd.DataFrame],
     draw: Callable[[Any, pd.DataFrame, str, str], None],
     axes: Mapping[str, str],
-    path: Path,
+    path: str | Path,
     ours: Collection[str],
     labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Path:
@@ -113,9 +113,10 @@ def _draw_panels(
     for axis in list(grid.flat)[len(panels) :]:
         axis.set_axis_off()
     _draw_legend(drawing, ours)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(path, dpi=130)
-    return path
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(target, dpi=130)
+    return target
 
 
 def marked(method: str, ours: Collection[str]) -> str:

@@ -30,8 +30,8 @@ WIDTH, NARROW = 960, 640
 """Pixels that a figure is laid out for, and below which panels stand below each other, with smaller texts."""
 PANEL = 290
 """Pixels of a panel from bottom to top."""
-TOP, LEFT, RIGHT = 76, 70, 24
-"""Pixels around the panels: above them for a line of title, and above this for the toolbar."""
+TOP, LEFT, NARROW_LEFT, RIGHT = 76, 70, 54, 24
+"""Pixels around the panels: above them for a line of title, and above this for the toolbar; less beside narrow ones."""
 BETWEEN, COLOURS = 88, 96
 """Pixels between panels side by side, for the texts of an axis, and further ones for the colours of a heat map."""
 TICKS = 52
@@ -60,6 +60,8 @@ class Sizes(NamedTuple):
     """Of a panel from left to right."""
     between: float
     """Between panels side by side."""
+    left: int
+    """Beside the panels, for the texts of the axis."""
     room: float
     """For the legend."""
 
@@ -67,9 +69,10 @@ class Sizes(NamedTuple):
     def of(cls, figure: Picture, columns: int, width: int) -> Sizes:
         """The sizes of a figure of so many columns and pixels."""
         heated = any(isinstance(mark, Heat) for panel in figure.panels for mark in panel.marks)
-        between, room = BETWEEN + heated * COLOURS, width - LEFT - RIGHT
+        left = NARROW_LEFT if width < NARROW else LEFT
+        between, room = BETWEEN + heated * COLOURS, width - left - RIGHT
         across = (room - heated * COLOURS - (columns - 1) * between) / columns
-        return cls(*((11, 13, 12) if width < NARROW else (13, 15, 14)), max(across, 100), between, room)
+        return cls(*((11, 13, 12) if width < NARROW else (13, 15, 14)), max(across, 100), between, left, room)
 
 
 def draw(figure: Picture, width: int = WIDTH) -> go.Figure:
@@ -119,7 +122,7 @@ def draw(figure: Picture, width: int = WIDTH) -> go.Figure:
         height=round(TOP + above + area + below + legend),
         template="plotly_white",
         font={"family": FONT, "size": sizes.font},
-        margin={"l": LEFT, "r": RIGHT, "t": round(TOP + above), "b": round(below + legend)},
+        margin={"l": sizes.left, "r": RIGHT, "t": round(TOP + above), "b": round(below + legend)},
         legend={"orientation": "h", "yanchor": "top", "y": -below / area, "x": 0},
         hovermode="closest",
         hoverlabel={"namelength": -1},

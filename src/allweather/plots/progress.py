@@ -22,6 +22,8 @@ MAX_PAST_WITH_LIMITS = 6
 """Past recommendations of a study with several outcomes: each is searched for among decisions that keep the limits."""
 MAX_SHOWN_OUTCOMES = 2000
 """Outcomes that are drawn, at most."""
+MAX_BAND_RATIO = 2
+"""Range of all intervals, as a multiple of that of estimates and later intervals, beyond which early ones are cut."""
 MAX_TRIALS_TO_RECOMPUTE = 1024
 """Complete trials up to which past recommendations are computed; beyond, it would take too long."""
 
@@ -67,6 +69,7 @@ def progress(
     says = (
         f"After {len(complete)} complete trials the recommended decision is {format_row(now.decision, now.space)}; its "
         f"{objective_label(now.belief.objective)} is {format_value(float(reached))}."
+        f"{' Early intervals are wider than the figure.' if panels[1].limits else ''}"
     )
     return Picture("Progress", noted(says, now), tuple(panels))
 
@@ -95,8 +98,25 @@ def _objective(now: Outlook, past: list[Outlook], times: np.ndarray) -> Panel:
     if len({outlook.control for outlook in [now, *past]}) == 1:  # otherwise decisions have different variables
         judged = now.objectives([outlook.decision for outlook in past]).middle
         marks = (*marks, Line(times, judged, "estimate with all data", VERMILLION))
-    wanted = objective_label(now.belief.objective)
-    return Panel("Objective of the recommended decision", "complete trials", wanted, marks, whole_x=True)
+    wanted, limits = objective_label(now.belief.objective), readable_limits(marks)
+    return Panel("Objective of the recommended decision", "complete trials", wanted, marks, limits=limits, whole_x=True)
+
+
+def readable_limits(marks: tuple[Mark, ...]) -> tuple[float, float] | None:
+    """Return the ends of the axis where early intervals are so wide that nothing else could be seen; else None.
+
+    Args:
+        marks: the estimates, and one ribbon of intervals.
+    """
+    lines = [np.asarray(mark.y, dtype=float) for mark in marks if isinstance(mark, Line)]
+    (band,) = (np.asarray([mark.low, mark.high], dtype=float) for mark in marks if isinstance(mark, Ribbon))
+    shown = np.concatenate([*lines, band[:, band.shape[1] // 2 :].ravel()])
+    if not np.isfinite(shown).any():
+        return None
+    low, high = float(np.nanmin(shown)), float(np.nanmax(shown))
+    room = 0.1 * (high - low)
+    wide = np.nanmax(band) - np.nanmin(band) > MAX_BAND_RATIO * (high - low)
+    return (low - room, high + room) if wide and room > 0 else None
 
 
 def _regret(past: list[Outlook], times: np.ndarray, problem: Problem, measure: Measure) -> Panel:
