@@ -99,6 +99,7 @@ SURROGATES: dict[str, Callable[[], Any]] = {
     "GP rbf": lambda: aw.GP("rbf"),
     "GP matern": lambda: aw.GP("matern"),
     "transformed outcomes": lambda: aw.GP("matern", outputscale="fit", transform="auto"),
+    "outliers": lambda: aw.GP("matern", outputscale="fit", transform="auto", outliers="auto"),
     "kernel average": aw.KernelAverage,
     "BoTorch model": lambda: unfitted,
 }

@@ -4,7 +4,7 @@ Six of the papers' problems, ten held-out seeds from 100 on, 30 trials after the
 problem and seed have the same initial design, contexts and noise, and the same trials are wrong. Limits were chosen on
 seeds below 100. Results are kept in `benchmarks/results/outliers.jsonl`; runs that it holds are not repeated.
 
-    python -m benchmarks outliers --show
+    python -m benchmarks outliers --show --page docs/messy_data.md
     python -m benchmarks outliers --problems wind --seeds 0-3 --results other.jsonl
 """
 
@@ -27,6 +27,7 @@ from allweather.methods.composition import Composition
 from allweather.methods.defaults import default_surrogate
 from benchmarks.comparison import Ratio, Results
 from benchmarks.defaults import study_with
+from benchmarks.evidence import filled
 from benchmarks.paired import judges, read
 from benchmarks.stored_runs import origin
 
@@ -99,6 +100,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--seeds", default=f"{SEEDS.start}-{SEEDS.stop - 1}")
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, help="a page of the documentation, whose table is written")
     parser.add_argument("--show", action="store_true", help="only print the tables of what was run")
     chosen = parser.parse_args(arguments)
     first, _, last = chosen.seeds.partition("-")
@@ -115,8 +117,10 @@ def main(arguments: Sequence[str] = ()) -> None:
             results.append(execute(*run, chosen.trials))
             with chosen.results.open("a") as file:
                 file.write(json.dumps(results[-1]) + "\n")
-    for line in page(results):
-        print(line)
+    if chosen.page is not None:
+        text = filled(chosen.page.read_text(), {"outliers": "\n".join(page(results))})
+        chosen.page.write_text(text)
+    print("\n".join(page(results)))
     show(results)
 
 

@@ -1,8 +1,11 @@
 """The campaign on wrong outcomes, in miniature."""
 
 import json
+from pathlib import Path
 
 from benchmarks import outliers
+from benchmarks.evidence import filled
+from benchmarks.paired import read
 
 
 def test_a_campaign_resumes_and_its_table_pairs_runs_of_a_seed(tmp_path, capsys, monkeypatch):
@@ -21,3 +24,8 @@ def test_a_campaign_resumes_and_its_table_pairs_runs_of_a_seed(tmp_path, capsys,
     printed = capsys.readouterr().out
     assert "| all | 1 | 1.00 (nan) |" in printed
     assert "clean: 1.00 (nan), target 1.03 met" in printed
+
+
+def test_the_page_has_the_table_of_what_is_stored():
+    text = (Path(__file__).parents[2] / "docs" / "messy_data.md").read_text()
+    assert filled(text, {"outliers": "\n".join(outliers.page(read(outliers.RESULTS)))}) == text

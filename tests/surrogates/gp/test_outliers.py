@@ -123,3 +123,31 @@ def test_an_outlier_of_one_outcome_is_left_out_of_it_alone_and_limits_hold_for_t
     assert (wrong.trial, wrong.name) == (5, "purity")
     posterior = study.recommend().outcomes.set_index("outcome")
     assert posterior.loc["purity", "probability"] > 0.9
+
+
+def _with_an_outlier(study, names):
+    points = torch.rand(10, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).tolist()
+    rows = [{"a": a, "b": b, "c": c, **dict.fromkeys(names, a + b * c)} for a, b, c in points]
+    rows[6] |= dict.fromkeys(names, 150.0)
+    study.add(rows)
+    return study
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"control": aw.Control({"a": 0.1, ("a", "b"): 1.0})},
+        {"simulator": True, "context": aw.Uniform()},
+        {"outcomes": {"value": aw.Maximize(), "cost": aw.Minimize()}},
+        {"outcomes": {"value": aw.Maximize(), "cost": aw.AtMost(3.0)}, "cautious": 0.8},
+    ],
+    ids=["control sets", "simulator", "several objectives", "cautious"],
+)
+def test_outliers_are_left_out_whatever_else_a_study_has(options):
+    space = aw.Space(a=aw.Real(0, 1), b=aw.Real(0, 1), c=aw.Context(0, 1))
+    names = list(options.get("outcomes", ["value"]))
+    study = _with_an_outlier(aw.Study(space, surrogate=GP, seed=1, **options), names)
+    study.tell(study.ask(), failed=True)
+    trial = study.ask()
+    fits = [each.fitted for each in trial.results.values()] if trial.results else [trial.fitted]
+    assert {each.outliers for each in fits} == {(6,)}
