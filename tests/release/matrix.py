@@ -2,7 +2,8 @@
 """The wheel in empty environments: each Python and each extra alone, with the lowest and the newest dependencies.
 
 `python -m tests.release.matrix dist/allweather-0.1.0-py3-none-any.whl` tries all, prints and stores `matrix.json`, and
-writes the table in docs/releasing.md. `--python 3.11 --extra plots --level lowest` tries one of them, `--missing` what has not passed yet.
+writes the table in docs/releasing.md. `--python 3.11 --extra plots --level lowest` tries one of them, `--missing` what
+has not passed yet.
 
 A torch without CUDA is taken where pip finds one (`PIP_FIND_LINKS`). Where there is none, a plain torch brings
 gigabytes of CUDA: with `--plain-torch` it is installed all the same, and so is the lowest torch that is allowed;
