@@ -143,10 +143,12 @@ def try_wheel(python: str) -> int:
         lines = [f"$ ls  # an empty folder, but for {wheel.stat().st_size // 1024} KiB of wheel"]
         lines += sorted(file.name for file in place.iterdir())
         for command in commands:
+            before = os.times()
             status, said, seconds = empty.ran(command, place)
+            worked = sum(os.times()[2:4]) - sum(before[2:4])
             lines += [f"$ {command}", *said.rstrip().splitlines()]
             size = f", aw has {mebibytes(place / 'aw')} MiB" if (place / "aw").is_dir() else ""
-            lines.append(f"# {seconds:.1f} s{size}")
+            lines.append(f"# {seconds:.1f} s, of them {worked:.1f} s of CPU time{size}")
             if status:
                 print("\n".join(lines))
                 return status

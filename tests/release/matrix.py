@@ -33,7 +33,7 @@ PAGE = ROOT / "docs" / "releasing.md"
 SMOKE = Path(__file__).with_name("smoke.py")
 PYTHONS = ("3.11", "3.12", "3.13")
 LEVELS = {"lowest": "lowest-direct", "newest": "highest"}
-DEVELOPMENT = ("test", "audit", "lint", "docs", "dev")
+DEVELOPMENT = ("test", "audit", "cases", "lint", "docs", "dev")
 """Extras that nobody installs with a wheel: `make test`, `make lint` and `make docs` try them."""
 TORCH = ("torch", "botorch", "gpytorch")
 """Dependencies that bring torch."""

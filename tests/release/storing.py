@@ -119,6 +119,7 @@ def write(folder: Path) -> None:
         with (
             patch("time.time", lambda: next(seconds)),
             patch("allweather.storage.journal.socket.gethostname", lambda: "host"),
+            patch("allweather.storage.journal.os.getpid", lambda: 1),
         ):
             for name, text in SPECS.items():
                 study = Study.from_spec(Spec.from_toml(text), address, name)
