@@ -69,6 +69,8 @@ def test_a_workbook_is_read_where_it_has_one_table(tmp_path):
         table_text(workbook(ROWS, ROWS))
     with pytest.raises(aw.InvalidInput, match="a damaged workbook"):
         table_text(packed({"xl/workbook.xml": "broken"}))
+    with pytest.raises(aw.InvalidInput, match="a damaged workbook"):
+        table_text(workbook(ROWS)[:200])  # copied in part
     with pytest.raises(aw.InvalidInput, match="neither a CSV table nor an"):
         table_text(packed({"readme.txt": "a folder"}))
 

@@ -13,6 +13,8 @@ from allweather._utils.installation import install_command
 from allweather.errors import InvalidInput, require
 
 BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
+ZIP = b"PK\x03\x04"
+"""First bytes of an .xlsx file."""
 OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
 """First bytes of an .xls file."""
 MAX_UNPACKED_BYTES = 400_000_000
@@ -51,7 +53,7 @@ def table_text(content: bytes, where: str = "table") -> str:
         >>> table_text("größe;wert\n0,5;1".encode("cp1252")), table_text("größe".encode("utf-16"))
         ('größe;wert\n0,5;1', 'größe')
     """
-    if content.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(content)):
+    if content.startswith(ZIP):
         return _as_csv(_sheet(content, where))
     if content.startswith(OLD_WORKBOOK):
         raise InvalidInput("is an old Excel workbook (.xls)", where=where, remedy=f"{SAVE_AS}, or as .xlsx")
@@ -78,9 +80,12 @@ def _encodings(content: bytes) -> Sequence[str]:
 
 def _sheet(content: bytes, where: str) -> list[Sequence[Any]]:
     """The cells of the only sheet of a workbook that has any."""
-    with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        known = "xl/workbook.xml" in packed.namelist()
-        size = sum(each.file_size for each in packed.infolist())
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            known = "xl/workbook.xml" in packed.namelist()
+            size = sum(each.file_size for each in packed.infolist())
+    except zipfile.BadZipFile as error:
+        raise InvalidInput(f"is a damaged workbook: {error}", where=where, remedy=SAVE_AS) from None
     if not known:
         raise InvalidInput("is neither a CSV table nor an .xlsx workbook", where=where, remedy=SAVE_AS)
     require(size <= MAX_UNPACKED_BYTES, where, f"have at most {MAX_UNPACKED_BYTES} bytes unpacked", size, SAVE_AS)
