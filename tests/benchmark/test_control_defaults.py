@@ -51,8 +51,8 @@ def test_what_was_chosen_is_the_default():
     wanted = {"value": aw.Maximize()}
     study = aw.Study(SPACE_OF_SETS, outcomes=wanted, control=aw.Control({"a": 0.1, ("a", "b"): 1.0}))
     assert study._engine.acquisition == chosen.acquisition
-    # The priors were chosen since, by `default_choice`, and that outliers are left out, by `outliers`.
-    assert repr(replace(found.surrogate, priors=PUBLISHED, outliers="none")) == repr(chosen.surrogate.over_columns())
+    # The priors were chosen since, by `default_choice`.
+    assert repr(replace(found.surrogate, priors=PUBLISHED)) == repr(chosen.surrogate.over_columns())
 
 
 def test_goals_and_methods_are_respected():

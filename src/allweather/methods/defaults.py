@@ -97,8 +97,8 @@ def published(space: Space) -> Defaults:
 
 
 def default_surrogate() -> GP:
-    """Matern 5/2 with a fitted outputscale and priors of ordinary width; gross errors are left out."""
-    return GP("matern", outputscale="fit", transform="auto", outliers="auto", priors=LogNormalPriors())
+    """Matern 5/2 with a fitted outputscale and priors of ordinary width; heavy-tailed outcomes are transformed."""
+    return GP("matern", outputscale="fit", transform="auto", priors=LogNormalPriors())
 
 
 def _learned(space: Space) -> ContextModel:

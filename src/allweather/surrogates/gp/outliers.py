@@ -98,7 +98,7 @@ def predicted(posterior: Posterior, rows: Observations) -> Predictions:
         transform, inner = replace(posterior.transform, low=-math.inf, high=math.inf), posterior.inner
     best = inner.best if isinstance(inner, MixturePosterior | KernelAveragePosterior) else inner
     assert isinstance(best, ProductPosterior)  # what a GP is fitted to
-    noise = best.data.scale**2 * torch.as_tensor(best.data.noise_at(rows.joint)).expand(len(rows))
+    noise = best.data.scale**2 * (rows.values.new_zeros(len(rows)) + best.data.noise_at(rows.joint))
     if rows.sds is not None:
         known = rows.sds if transform is None else rows.sds * transform.log_jacobian(rows.values).exp()
         noise = torch.where(known.isnan(), noise, known.square())
