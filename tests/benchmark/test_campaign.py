@@ -148,6 +148,7 @@ def test_a_part_of_ones_own_takes_the_place_of_the_methods():
         ({"method": "sbo-kde", "speed": 3}, "'mine': .* has no such setting"),
         ({"acquisition": Gutsy()}, "'mine'` must name the method"),
         (("sbo", {}), "'mine': .* knows no 'sbo'"),
+        ("sbo", "'mine': .* knows no 'sbo'"),
     ],
 )
 def test_methods_are_checked_before_any_run(method, said, monkeypatch):

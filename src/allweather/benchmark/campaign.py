@@ -19,8 +19,8 @@ from allweather.benchmark.run import Run
 from allweather.benchmark.runner import execute, prepare
 from allweather.errors import InvalidInput, require
 
-Chosen = tuple[str, Mapping[str, Any]] | Mapping[str, Any]
-"""A method with its settings, or a mapping with its name as `method`, settings, and parts in place of its own."""
+Chosen = str | tuple[str, Mapping[str, Any]] | Mapping[str, Any]
+"""A method, one with its settings, or a mapping with its name as `method`, settings, and parts in place of its own."""
 ORDER = ["problem", "method", "measure", "seed", "step"]
 """Columns that the rows of a table are sorted by, where it has them."""
 
@@ -142,6 +142,8 @@ def _settings(chosen: Sequence[str] | Mapping[str, Chosen]) -> dict[str, tuple[s
 
 
 def _named(label: str, chosen: Chosen) -> tuple[str, Mapping[str, Any]]:
+    if isinstance(chosen, str):
+        return chosen, {}
     if not isinstance(chosen, Mapping):
         name, settings = chosen
         return name, settings

@@ -43,6 +43,10 @@ class Entry(NamedTuple):
     partial: dict[str, Value] | None = None
 
 
+COMPLETE = "complete"
+"""State of the trials that are added."""
+
+
 class OutcomesEntry(NamedTuple):
     """A row of past data with several outcomes."""
 
@@ -134,10 +138,14 @@ class RowReader:
             return None, [line.problem.at(f"{TABLE} {line.where}")]
         where = f"{TABLE} {line.where}"
         names = [*space.decisions, *space.contexts, *(self.outcomes or ("value",))]
-        state = line.cells.get("state", "complete")
-        if "state" not in names and state != "complete":
+        state = line.cells.get("state", COMPLETE) if self.columns is None and "state" not in names else COMPLETE
+        if str(state).lower() != COMPLETE:
             choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
-            return None, [InvalidInput(where=f"{where}, column 'state'", requirement=choose, received=state)]
+            pending = f"`study.tell({line.cells.get('trial', 'number')}, ...)` (`allweather tell`) reports its outcome"
+            remedy = pending if state == "pending" else None
+            return None, [
+                InvalidInput(where=f"{where}, column 'state'", requirement=choose, received=state, remedy=remedy)
+            ]
         row, headers = self.named(line.cells, names, where)
         cells, problems = _Cells(row, headers, line, where, self.marks), list[InvalidInput]()
         decision = {name: _tried(problems, cells.read, name, each) for name, each in space.decisions.items()}
