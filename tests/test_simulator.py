@@ -253,3 +253,16 @@ class TestSomeContextsAreChosen:
         trial = study.ask(context={"ambient": 0.25})
         assert trial.context["ambient"] == 0.25
         assert set(trial.context) == {"pressure", "ambient"}
+
+
+def test_a_table_of_contexts_is_not_counted_twice_by_a_script_that_starts_again():
+    study = aw.Study(aw.Space(x=aw.Real(0, 1), c=aw.Context(0, 1)), simulator=True, seed=1)
+    rows = [{"c": c / 7} for c in range(7)]
+    study.observe_contexts([{"c": 0.5}])
+    assert study.observe_contexts(rows) == 7
+    with pytest.raises(aw.InvalidInput, match=r"these 7 contexts were observed before.*again=True"):
+        study.observe_contexts(rows)
+    assert len(study.history.observed) == 8
+    assert study.observe_contexts(rows, again=True) == study.observe_contexts([*rows, {"c": 0.3}]) - 1 == 7
+    with pytest.raises(aw.InvalidInput, match="must be True or False"):
+        study.observe_contexts(rows, again="no")

@@ -40,7 +40,9 @@ def test_tables_of_trials_can_be_read_back():
     other = aw.Study(study.space, seed=2)
     (added,) = other.add(table[table["state"] == "complete"])
     assert added.values == (1.0,)
-    with pytest.raises(aw.InvalidInput, match=r"be of a complete trial.*`study.tell\(number, ...\)` .* reports its outcome"):
+    with pytest.raises(
+        aw.InvalidInput, match=r"be of a complete trial.*`study.tell\(number, ...\)` .* reports its outcome"
+    ):
         other.add(table)
     told = [{"order": 0.2, "demand": 0.1, "value": 2.0, "state": "COMPLETE"}]
     assert len(other.add(told)) == 1

@@ -209,6 +209,7 @@ def observe(
     decimal: Annotated[
         str, typer.Option(metavar="MARK", help="the decimal mark of numbers, . or , where the file leaves a doubt")
     ] = "",
+    again: Annotated[bool, typer.Option("--again", help="take a table that was observed before once more")] = False,
 ) -> None:
     """Report contexts that occurred without a trial, from which their distribution is learned: all rows, or none.
 
@@ -217,7 +218,7 @@ def observe(
     log = shared.log()
     mark: Any = decimal
     try:
-        observed = log.observe_contexts(read_lines(file), columns=_headers_of(column), decimal=mark)
+        observed = log.observe_contexts(read_lines(file), columns=_headers_of(column), decimal=mark, again=again)
     except InvalidInput as error:
         raise error.within(file.name) from None
     shared.print({"observed": observed}, lambda: print_line(f"{observed} contexts observed"))

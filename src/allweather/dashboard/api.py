@@ -195,7 +195,7 @@ def suspicious(study: CurrentStudy) -> SuspiciousOut:
 @one.post("/contexts", status_code=201, tags=["ask and tell"], responses=WRITES)
 async def observe_contexts(request: Request, study: CurrentStudy, table: ContextsIn) -> ContextsOut:
     """Report contexts that occurred without a trial, all rows or none; their distribution is learned from them."""
-    return ContextsOut(observed=await study.observe([dict(row) for row in table.rows], request))
+    return ContextsOut(observed=await study.observe([dict(row) for row in table.rows], table.again, request))
 
 
 @one.get("/recommendation", tags=["results"], responses=error_responses(404, 409))

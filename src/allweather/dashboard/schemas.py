@@ -286,6 +286,7 @@ class ContextsIn(Model):
     rows: Annotated[list[Row], Field(min_length=1, max_length=5000)] = Field(
         description="a value for every context variable"
     )
+    again: bool = Field(False, description="whether a table that was observed before is taken once more")
 
 
 class ContextsOut(Model):

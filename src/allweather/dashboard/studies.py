@@ -201,9 +201,9 @@ class OpenStudy:
         """Add past data, all rows or none; the options are those of `StudyLog.add`."""
         return await self._adding.run(lambda log: log.add(list(rows), **options), request)
 
-    async def observe(self, rows: Sequence[Any], request: Request) -> int:
+    async def observe(self, rows: Sequence[Any], again: bool, request: Request) -> int:
         """Write contexts that occurred without a trial, all rows or none."""
-        return await self._adding.run(lambda log: log.observe_contexts(list(rows)), request)
+        return await self._adding.run(lambda log: log.observe_contexts(list(rows), again=again), request)
 
     async def ask(self, task: Callable[[Study], Result], request: Request) -> Result:
         """Run a task that asks the study for trials."""

@@ -285,7 +285,9 @@ class StudyLog:
         """
         return self.history.suspicious
 
-    def observe_contexts(self, table: Any, *, columns: Columns = None, decimal: Literal["", ".", ","] = "") -> int:
+    def observe_contexts(
+        self, table: Any, *, columns: Columns = None, decimal: Literal["", ".", ","] = "", again: bool = False
+    ) -> int:
         """Report contexts that occurred without a trial; a context model that is learned learns from them.
 
         In studies of a simulator the law of the contexts is learned from these alone, since those of the trials were
@@ -296,6 +298,8 @@ class StudyLog:
             columns: which columns to read, as a list; or as `{"demand": "sold units"}` what they are called in the
                 table. Further columns are then ignored; without it they are refused.
             decimal: the decimal mark of numbers in text, where it is known.
+            again: whether a table that was observed before, as a whole, is taken once more. A script that is started
+                again would otherwise count its contexts twice.
 
         Returns:
             The number of contexts, of which all are stored, or none where one is invalid.
@@ -309,7 +313,7 @@ class StudyLog:
             True
         """
         lines = read_table(table)
-        choose = self._validator.observed(lines, columns, decimal)
+        choose = self._validator.observed(lines, columns, decimal, again)
         if lines:
             self._writes.decide(choose)
         return len(lines)

@@ -10,7 +10,7 @@ from allweather._utils.formatting import clean
 from allweather._utils.tables import Columns, Line
 from allweather.errors import InvalidInput, require
 from allweather.space import Box, Space
-from allweather.trials.additions import MAX_ROWS_PER_EVENT, Addition
+from allweather.trials.additions import MAX_ROWS_PER_EVENT, Addition, AlreadyThere
 from allweather.trials.changes import Change, space_since
 from allweather.trials.events import Event
 from allweather.trials.history import History
@@ -21,6 +21,8 @@ from allweather.trials.trial import Row, Trial, plain
 
 Say = Callable[[Trial], Event]
 Choose = Callable[[History], list[Event]]
+MIN_CONTEXTS_KNOWN = 5
+"""Contexts of a table before it is taken for one that was observed before: fewer may be so by chance."""
 MAX_REASON_CHARACTERS = 1000
 """Characters that are kept of why a trial failed."""
 Values = float | Sequence[float] | Mapping[str, Any] | None
@@ -186,13 +188,29 @@ class Validator:
 
         return Addition(read, again, reader.invalid == "skip", reread)
 
-    def observed(self, lines: Sequence[Line], columns: Columns = None, decimal: str = "") -> Choose:
-        """Check contexts that occurred without a trial."""
+    def observed(self, lines: Sequence[Line], columns: Columns = None, decimal: str = "", again: bool = True) -> Choose:
+        """Check contexts that occurred without a trial.
+
+        Args:
+            lines: of one table.
+            columns: which columns to read.
+            decimal: the decimal mark of all numbers, where it is known.
+            again: whether a table that was observed before is taken once more.
+        """
+        require(isinstance(again, bool), "Study.observe_contexts(again=...)", "be True or False", again)
         box = self.space.joint if self.controlled else self.space.contexts
         require(len(box) > 0, OBSERVED, "be given to a study with contexts", self.space)
         rows = read_contexts(lines, box, columns, decimal)
         parts = [rows[start : start + MAX_ROWS_PER_EVENT] for start in range(0, len(rows), MAX_ROWS_PER_EVENT)]
-        return lambda history: [Event.observed(part) for part in parts]
+
+        def choose(history: History) -> list[Event]:
+            if not again and _observed_before(rows, history.observed):
+                problem = f"these {len(rows)} contexts were observed before, in this order"
+                remedy = "observe them again with `again=True` (option `--again`)"
+                raise AlreadyThere(problem, remedy=remedy, where=OBSERVED)
+            return [Event.observed(part) for part in parts]
+
+        return choose
 
     def check_rows(self, trial: Trial, context: Row | None, decision: Row | None) -> None:
         """Refuse a context or a decision that does not fit the variables as this trial splits them."""
@@ -274,3 +292,13 @@ def _further(sds: Sequence[float | None], occasion: str | None) -> dict[str, Any
     """What an event says beyond the outcomes, where there is something to say."""
     said: dict[str, Any] = {"sds": list(sds)} if sds else {}
     return said if occasion is None else {**said, "occasion": occasion}
+
+
+def _observed_before(rows: Sequence[Row], known: Sequence[Row]) -> bool:
+    """Whether a table of contexts is among those that are known, as a whole; a short one may be so by chance."""
+    count = len(rows)
+    if count < MIN_CONTEXTS_KNOWN:
+        return False
+    table, first = list(rows), rows[0]
+    starts = range(len(known) - count + 1)
+    return any(known[start] == first and list(known[start : start + count]) == table for start in starts)
