@@ -302,6 +302,9 @@ def test_a_study_is_proposed_for_a_table(terminal, folder, monkeypatch):
         in terminal("init", "--from", "days.csv", "--outcome", "profit", "--context", "rom", code=2).err
     )
     assert "init` must be given --from" in terminal("init", "--outcome", "profit", code=2).err
+    twice = terminal("init", "--from", "days.csv", "--outcome", "profit", "--outcome", "room", code=2).err
+    assert "--outcome` must be given once" in " ".join(twice.split())
+    assert "[outcomes]" in twice
     words = ("init", "--from", "days.csv", "--outcome", "profit", "--context", "room", "--minimize")
     document = terminal(*words, "--json").document
     assert document["next"] == ["allweather init days.toml", "allweather add days.csv --column value=profit"]

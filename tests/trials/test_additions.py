@@ -117,6 +117,18 @@ def test_a_table_that_is_added_twice_is_noticed(study):
         study.add(ROWS, again="yes")
 
 
+def test_a_table_that_grew_does_not_undo_corrections(study):
+    study.add(ROWS)
+    study.correct(2, 2.5)
+    study.withdraw(4)
+    more = [*ROWS, {**ROWS[0], "value": 9.0}]
+    said = r"6 of these 7 rows are already there \(trials 0 to 5, 2 corrected or withdrawn since\)"
+    with pytest.raises(aw.InvalidInput, match=said):
+        study.add(more)
+    assert [trial.values for trial in study.add(more, invalid="skip")] == [(9.0,)]
+    assert (study.trial(2).values, study.trial(4).state, len(study.history.trials)) == ((2.5,), "withdrawn", 7)
+
+
 def test_a_measurement_with_the_same_result_is_none(study):
     for _ in range(3):
         study.add(ROWS[0])

@@ -33,7 +33,9 @@ def init(
     table: Annotated[
         Path | None, typer.Option("--from", metavar="TABLE", help="a CSV or .xlsx file: propose a TOML file for it")
     ] = None,
-    outcome: Annotated[str | None, typer.Option(metavar="NAME", help="with --from: the column of the outcome")] = None,
+    outcome: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="with --from: the column of the outcome")
+    ] = None,
     context: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="with --from: a column that is not controlled (repeatable)"),
@@ -48,7 +50,11 @@ def init(
     Example: allweather init kiosk.toml
     """
     if table is not None:
-        _propose(shared, table, file, (outcome, context, decimal), minimize)
+        remedy = (
+            f"give one of them, make {', '.join(outcome[1:] if outcome else [])} an outcome in the spec's [outcomes]"
+        )
+        require(len(outcome or []) < 2, "--outcome", "be given once: one outcome is proposed", outcome, remedy)
+        _propose(shared, table, file, (outcome[0] if outcome else None, context, decimal), minimize)
         return
     alone = not (outcome or context or decimal or minimize)
     require(alone, "init", "be given --from with these options", outcome or context or decimal)

@@ -55,8 +55,8 @@ class Addition:
         known = {} if self._again or len(entries) < MIN_ROWS_KNOWN else _known(entries, history)
         if len(known) >= MIN_ROWS_KNOWN and 2 * len(known) >= len(entries):
             if not self._skip:
-                raise _already_there(known, len(entries))
-            self.skipped += (_already_there(known, len(entries)).suggest(""),)
+                raise _already_there(known, len(entries), history)
+            self.skipped += (_already_there(known, len(entries), history).suggest(""),)
             entries = [entry for place, entry in enumerate(entries) if place not in known]
         first = len(history.trials)
         trials = [Trial(first + place, **entry._asdict(), asked=False) for place, (_, entry) in enumerate(entries)]
@@ -119,11 +119,10 @@ class Added(list[Trial]):
 
 
 def _known(entries: Sequence[tuple[str, Any]], history: History) -> dict[int, int]:
-    """The rows that are in a history already, by place, with the trial of each; every trial is one row only."""
+    """The rows that are in a history already, by place, with the trial of each, also where it was corrected since."""
     numbers = defaultdict[str, list[int]](list)
-    for trial in history.trials:
-        if not trial.withdrawn:
-            numbers[content(trial)].append(trial.number)
+    for trial in (*(each for each in history.trials if not each.withdrawn), *history.corrected):
+        numbers[content(trial)].append(trial.number)
     found: dict[int, int] = {}
     if numbers:
         for place, (_, entry) in enumerate(entries):
@@ -145,14 +144,15 @@ def content(trial: Trial) -> str:
     return json.dumps(plain.to_dict(), sort_keys=True)
 
 
-def _already_there(known: dict[int, int], rows: int) -> AlreadyThere:
+def _already_there(known: dict[int, int], rows: int, history: History) -> AlreadyThere:
     numbers = sorted(known.values())
-    first, last = numbers[0], numbers[-1]
+    since = len({trial.number for trial in history.corrected} & set(numbers))
+    found = f"trials {numbers[0]} to {numbers[-1]}" + (f", {since} corrected or withdrawn since" if since else "")
     if len(known) == rows:
-        problem = f"these {rows} rows are already there (trials {first} to {last})"
+        problem = f"these {rows} rows are already there ({found})"
         remedy = "add them again with `again=True` (option `--again`)"
     else:
-        problem = f"{len(known)} of these {rows} rows are already there (trials {first} to {last})"
+        problem = f"{len(known)} of these {rows} rows are already there ({found})"
         remedy = (
             "leave them out with `invalid='skip'` (option `--skip-invalid`), or add all with `again=True` "
             "(option `--again`)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,8 @@ class History:
     """The names of several outcomes; empty where there is one, which needs no name."""
     observed: tuple[Row, ...] = ()
     """Contexts that occurred without a trial, from which their law is learned."""
+    corrected: tuple[Trial, ...] = field(default=(), repr=False, compare=False)
+    """Trials that were corrected or withdrawn, as they were before."""
 
     def asked(self, trial: Trial) -> History:
         """Return the history with a new trial."""

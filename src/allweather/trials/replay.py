@@ -26,7 +26,7 @@ class Replay:
         """Return the replay with further events."""
         seen, asked_at = self.seen, dict(self.asked_at)
         trials, history = list(self.history.trials), self.history
-        revision, observed = history.revision, list(history.observed)
+        revision, observed, corrected = history.revision, list(history.observed), list(history.corrected)
         for event in events:
             seen = event.number
             for number in reversed(asked_at) if event.at else ():  # by a clock that was ahead, and set back since
@@ -50,10 +50,13 @@ class Replay:
                 known = event.trial is not None and 0 <= event.trial < len(trials)
                 require(known, f"journal event {event.number}", f"be about one of {len(trials)} trials", event.trial)
                 place = event.trial or 0
+                if event.kind == "corrected":
+                    corrected.append(trials[place])
                 trials[place] = event.trials[0] if event.trials else apply_event(trials[place], event)
         if seen == self.seen:
             return self
-        history = replace(history, trials=tuple(trials), revision=revision, observed=tuple(observed))
+        history = replace(history, trials=tuple(trials), revision=revision)
+        history = replace(history, observed=tuple(observed), corrected=tuple(corrected))
         return Replay(history, seen, asked_at)
 
 

@@ -142,7 +142,7 @@ class RowReader:
         if str(state).lower() != COMPLETE:
             choose = "be of a complete trial, as in `trials[trials['state'] == 'complete']`"
             pending = f"`study.tell({line.cells.get('trial', 'number')}, ...)` (`allweather tell`) reports its outcome"
-            remedy = pending if state == "pending" else None
+            remedy = pending if state == "pending" else ""
             return None, [
                 InvalidInput(where=f"{where}, column 'state'", requirement=choose, received=state, remedy=remedy)
             ]
