@@ -58,9 +58,8 @@ class OnlineKnowledgeGradient(Acquisition):
         best = belief.incumbents(1)
         closed = best.device.type == "cpu" and not belief.chooses and type(belief.objective) is Expectation
         step = _own_step(belief, best[0], self.contexts) if closed else None
-        if step is None:
-            return LinearGain(belief, max(horizon, 1.0), best, self.contexts)
-        return ClosedGain(step, max(horizon, 1.0))
+        horizon = max(horizon, 1.0)
+        return LinearGain(belief, horizon, best, self.contexts) if step is None else ClosedGain(step, horizon)
 
 
 def _own_step(belief: Belief, best: Tensor, contexts: int) -> OwnStep | None:
@@ -71,9 +70,9 @@ def _own_step(belief: Belief, best: Tensor, contexts: int) -> OwnStep | None:
     if not isinstance(field, TransformedField) or not isinstance(field.inner, ProductField):
         return None
     few = _on_few(belief)
-    inner = few.field.inner if isinstance(few.field, TransformedField) else None
-    assert isinstance(inner, ProductField)
-    some = inner, few.reference.weights
+    assert isinstance(few.field, TransformedField)
+    assert isinstance(few.field.inner, ProductField)
+    some = few.field.inner, few.reference.weights
     coming = coming_contexts(belief, weights, contexts)
     return OwnStep.of_transformed(field.inner, field.transform, weights, some, coming, best)
 

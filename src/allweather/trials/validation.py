@@ -188,7 +188,9 @@ class Validator:
 
         return Addition(read, again, reader.invalid == "skip", reread)
 
-    def observed(self, lines: Sequence[Line], columns: Columns = None, decimal: str = "", again: bool = True) -> Choose:
+    def observed(
+        self, lines: Sequence[Line], columns: Columns = None, decimal: str = "", again: bool = False
+    ) -> Choose:
         """Check contexts that occurred without a trial.
 
         Args:
